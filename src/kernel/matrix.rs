@@ -1,0 +1,206 @@
+//! Kernel matrices from one product of the samples: `|x - x'|^2 = |x|^2 + |x'|^2 - 2 <x, x'>`.
+//!
+//! The training matrix is computed as a lower triangle and mirrored; the Gaussian's exponential is
+//! applied column by column while the column is in cache.
+
+use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
+use faer::{Accum, Mat, MatRef, Par};
+use ndarray::ArrayView2;
+use rayon::prelude::*;
+
+use super::{Kernel, Width};
+
+/// A kernel whose width is known: what can be evaluated.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resolved {
+    Gaussian {
+        width: f64,
+    },
+    Linear,
+    Polynomial {
+        degree: i32,
+        offset: f64,
+        scale: f64,
+    },
+}
+
+impl Resolved {
+    /// Fixes the parameters that depend on the training samples.
+    pub fn new(kernel: &Kernel, x: ArrayView2<'_, f64>) -> Self {
+        match kernel {
+            Kernel::Gaussian(gaussian) => Self::Gaussian {
+                width: match gaussian.width {
+                    Width::MeanSquaredDistance => mean_squared_distance(x),
+                    Width::Fixed(width) => width,
+                },
+            },
+            Kernel::Linear => Self::Linear,
+            Kernel::Polynomial(p) => Self::Polynomial {
+                degree: p.degree as i32,
+                offset: p.offset,
+                scale: p.scale,
+            },
+        }
+    }
+
+    /// The symmetric n x n matrix of `x` with itself, `jitter` added to the diagonal.
+    pub fn gram(&self, x: ArrayView2<'_, f64>, jitter: f64, par: Par) -> Mat<f64> {
+        let n = x.nrows();
+        let norms = squared_norms(x);
+        let samples = view(x);
+        let mut k = Mat::zeros(n, n);
+        triangular_matmul(
+            k.as_mut(),
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            samples,
+            BlockStructure::Rectangular,
+            samples.transpose(),
+            BlockStructure::Rectangular,
+            1.0,
+            par,
+        );
+        for_each_column(&mut k, par, |j, column| {
+            self.apply(&mut column[j..], &norms[j..], norms[j]);
+            column[j] += jitter;
+        });
+        mirror_lower(&mut k, par);
+        k
+    }
+
+    /// Kernel values between the rows of `a` (rows) and the rows of `b` (columns).
+    pub fn cross(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
+        let (norms_a, norms_b) = (squared_norms(a), squared_norms(b));
+        let mut k = Mat::zeros(a.nrows(), b.nrows());
+        matmul(
+            k.as_mut(),
+            Accum::Replace,
+            view(a),
+            view(b).transpose(),
+            1.0,
+            par,
+        );
+        for_each_column(&mut k, par, |j, column| {
+            self.apply(column, &norms_a, norms_b[j])
+        });
+        k
+    }
+
+    /// Turns inner products into kernel values, in place.
+    fn apply(&self, products: &mut [f64], norms: &[f64], norm: f64) {
+        match *self {
+            Self::Gaussian { width } => {
+                let scale = -1.0 / width;
+                for (value, other) in products.iter_mut().zip(norms) {
+                    let squared_distance = (norm + other - 2.0 * *value).max(0.0);
+                    *value = (scale * squared_distance).exp();
+                }
+            }
+            Self::Linear => {}
+            Self::Polynomial {
+                degree,
+                offset,
+                scale,
+            } => {
+                for value in products {
+                    *value = (scale * *value + offset).powi(degree);
+                }
+            }
+        }
+    }
+}
+
+/// `sum_ij |x_i - x_j|^2 / n^2`, in O(n m): twice the total variance.
+pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
+    let n = x.nrows().max(1) as f64;
+    let spread: f64 = x
+        .columns()
+        .into_iter()
+        .map(|column| {
+            let mean = column.sum() / n;
+            column
+                .iter()
+                .map(|value| (value - mean).powi(2))
+                .sum::<f64>()
+        })
+        .sum();
+    let mean = 2.0 * spread / n;
+    // All samples equal: any positive width gives the same (constant) kernel.
+    if mean > 0.0 { mean } else { 1.0 }
+}
+
+/// Squared distances between all rows, n x n.
+pub fn squared_distances(x: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
+    let norms = squared_norms(x);
+    let mut d = Mat::zeros(x.nrows(), x.nrows());
+    matmul(
+        d.as_mut(),
+        Accum::Replace,
+        view(x),
+        view(x).transpose(),
+        1.0,
+        par,
+    );
+    for_each_column(&mut d, par, |j, column| {
+        for (i, value) in column.iter_mut().enumerate() {
+            *value = if i == j {
+                0.0
+            } else {
+                (norms[i] + norms[j] - 2.0 * *value).max(0.0)
+            };
+        }
+    });
+    d
+}
+
+/// Calls `work(j, column j)` for all columns, in parallel where `par` allows.
+pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &mut [f64]) + Sync) {
+    let columns: Vec<&mut [f64]> = m
+        .col_iter_mut()
+        .map(|column| {
+            column
+                .try_as_col_major_mut()
+                .expect("a Mat is column-major")
+                .as_slice_mut()
+        })
+        .collect();
+    match par {
+        Par::Seq => columns
+            .into_iter()
+            .enumerate()
+            .for_each(|(j, column)| work(j, column)),
+        Par::Rayon(_) => columns
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(j, column)| work(j, column)),
+    }
+}
+
+/// Copies the lower triangle onto the upper one, block by block.
+pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
+    let _ = par;
+    const BLOCK: usize = 64;
+    let n = m.nrows();
+    for j0 in (0..n).step_by(BLOCK) {
+        for i0 in (j0..n).step_by(BLOCK) {
+            for j in j0..(j0 + BLOCK).min(n) {
+                for i in i0.max(j + 1)..(i0 + BLOCK).min(n) {
+                    m[(j, i)] = m[(i, j)];
+                }
+            }
+        }
+    }
+}
+
+fn squared_norms(x: ArrayView2<'_, f64>) -> Vec<f64> {
+    x.rows().into_iter().map(|row| row.dot(&row)).collect()
+}
+
+/// The array as a faer matrix, without copying.
+pub fn view(x: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
+    let strides = (x.strides()[0], x.strides()[1]);
+    // SAFETY: pointer, shape and strides describe the memory the array view borrows for its
+    // lifetime, which the returned view shares.
+    unsafe { MatRef::from_raw_parts(x.as_ptr(), x.nrows(), x.ncols(), strides.0, strides.1) }
+}

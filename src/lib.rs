@@ -1,0 +1,25 @@
+//! NPSVC++ and its rivals, from a YAML experiment to the paper's tables.
+//!
+//! The data's way through the crate is one-way:
+//!
+//! ```text
+//! spec -> plan -> data -> split -> fit -> ledger -> statistics -> render
+//! ```
+//!
+//! * [`spec`] reads and validates an experiment,
+//! * [`data`] loads datasets and splits them,
+//! * [`kernel`], [`solve`] and [`model`] are the mathematics: kernels, certified optimisers, methods,
+//! * [`run`] plans cells, executes them and appends to the [`ledger`],
+//! * [`stats`], [`paper`] and [`render`] turn a ledger into tables beside the paper's own numbers.
+
+pub mod data;
+pub mod kernel;
+pub mod ledger;
+pub mod model;
+pub mod paper;
+pub mod render;
+pub mod run;
+pub mod seed;
+pub mod solve;
+pub mod spec;
+pub mod stats;

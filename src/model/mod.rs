@@ -1,0 +1,191 @@
+//! Methods: parameters, fit and prediction, one file each; [`registry`] lists them.
+//!
+//! Every method of this crate ends as a [`KernelMachine`]: functions `f_l(x) = sum_i b_il k(x_i, x)
+//! + o_l` and a rule that turns their values into a class.
+
+mod machine;
+mod problem;
+pub mod registry;
+
+pub use machine::{KernelMachine, Rule};
+pub use problem::Problem;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::seed::Seed;
+use crate::solve::Certificate;
+
+/// A classification method. The implementing type is its parameter set.
+///
+/// Parameters are plain data: deserialised from a spec, then checked by [`Method::check`] before
+/// anything is computed, so `fit` never sees a bad value.
+pub trait Method:
+    Serialize + DeserializeOwned + JsonSchema + Clone + Default + Send + Sync + 'static
+{
+    /// Name in specs, such as `twsvm`.
+    const NAME: &'static str;
+    /// Name in tables, such as `TWSVM`.
+    const TITLE: &'static str;
+    /// One line: losses and source.
+    const ABOUT: &'static str;
+    /// Raised when the same parameters give other numbers; part of a cell's identity.
+    const VERSION: u32;
+
+    /// Names the first parameter that is out of its range.
+    fn check(&self) -> Result<(), BadParameter>;
+
+    /// As [`Method::check`], but against a training set of this shape.
+    fn check_shape(&self, shape: Shape) -> Result<(), BadParameter> {
+        let _ = shape;
+        Ok(())
+    }
+
+    /// Trains on `problem`; every random choice comes from `seed`.
+    fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError>;
+
+    /// Rough cost of a fit, for the plan and the memory budget.
+    fn cost(&self, shape: Shape) -> Cost;
+
+    /// The multi-class scheme, where the method has one.
+    fn scheme(&self) -> Option<Scheme> {
+        None
+    }
+}
+
+/// A trained method.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    pub machine: KernelMachine,
+    pub certificate: Certificate,
+    /// Per-iteration record, for methods that keep one.
+    pub trace: Vec<TraceRow>,
+}
+
+/// One iteration of a method with an outer loop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TraceRow {
+    pub iteration: usize,
+    /// `max_l J_l`.
+    pub primal: f64,
+    /// `sum_l tau_l J_l`.
+    pub dual: f64,
+    /// `J_l` of every class.
+    pub objectives: Vec<f64>,
+    /// The weights used in this iteration.
+    pub tau: Vec<f64>,
+    /// The optimum of this iteration's tau-step, before momentum.
+    pub tau_star: Vec<f64>,
+    /// Norm of the combined Riemannian gradient under `tau_star`.
+    pub gradient_norm: f64,
+    /// The manifold term `mu/2 tr(Z L Z^T)` contained in every objective.
+    pub manifold: f64,
+}
+
+/// Samples, dimensions and classes of a training set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub n: usize,
+    pub dims: usize,
+    pub classes: usize,
+}
+
+/// What a fit costs beyond the kernel matrix it is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    pub flops: f64,
+    pub bytes: f64,
+}
+
+/// Which samples hyperplane `l` is close to.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, serde::Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// One versus rest, the paper's text: close to class `l`, far from the others; predicts the
+    /// nearest hyperplane.
+    #[default]
+    Ovr,
+    /// Rest versus one, the authors' code: close to all other classes, far from class `l`;
+    /// predicts the farthest hyperplane.
+    Rvo,
+}
+
+impl Scheme {
+    /// The name in specs and ledgers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ovr => "ovr",
+            Self::Rvo => "rvo",
+        }
+    }
+}
+
+/// A parameter outside its range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{parameter}` is {found}, expected {expected}")]
+pub struct BadParameter {
+    pub parameter: &'static str,
+    pub found: String,
+    pub expected: String,
+}
+
+impl BadParameter {
+    /// Checks that `value` is a finite number above zero.
+    pub fn unless_positive(parameter: &'static str, value: f64) -> Result<(), Self> {
+        Self::unless(
+            value.is_finite() && value > 0.0,
+            parameter,
+            value,
+            "a number above 0",
+        )
+    }
+
+    /// Checks that `value` is a finite number, zero or above.
+    pub fn unless_not_negative(parameter: &'static str, value: f64) -> Result<(), Self> {
+        Self::unless(
+            value.is_finite() && value >= 0.0,
+            parameter,
+            value,
+            "a number of at least 0",
+        )
+    }
+
+    /// The general form: an error naming `parameter` unless `holds`.
+    pub fn unless(
+        holds: bool,
+        parameter: &'static str,
+        found: impl ToString,
+        expected: impl Into<String>,
+    ) -> Result<(), Self> {
+        if holds {
+            Ok(())
+        } else {
+            Err(Self {
+                parameter,
+                found: found.to_string(),
+                expected: expected.into(),
+            })
+        }
+    }
+}
+
+/// Why a fit ended without a model.
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    #[error("bad parameter: {0}")]
+    Parameter(#[from] BadParameter),
+    #[error("class {class} has no training sample in this split")]
+    EmptyClass { class: usize },
+    #[error("the kernel matrix plus {ridge} I is not positive definite (pivot {pivot})")]
+    NotPositiveDefinite { ridge: f64, pivot: usize },
+    #[error("{engine} failed: {message}")]
+    Engine {
+        engine: &'static str,
+        message: String,
+    },
+    #[error("the fit produced a value that is not a number; try a larger regulariser")]
+    NotFinite,
+}

@@ -1,0 +1,34 @@
+//! Optimisers, each of which returns a [`Certificate`]: how far it got and how far it can be off.
+
+use serde::{Deserialize, Serialize};
+
+/// What an optimiser can vouch for when it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Objective of the point returned.
+    pub primal: f64,
+    /// Lower bound on every attainable objective.
+    pub dual: f64,
+    /// `primal - dual`; never negative beyond rounding.
+    pub gap: f64,
+    pub iterations: usize,
+    /// Whether the stopping rule was met, as opposed to a limit.
+    pub converged: bool,
+}
+
+impl Certificate {
+    /// The certificate of several independent problems: sums, and whether all converged.
+    pub fn total(parts: impl IntoIterator<Item = Self>) -> Self {
+        let zero = Self {
+            converged: true,
+            ..Self::default()
+        };
+        parts.into_iter().fold(zero, |sum, part| Self {
+            primal: sum.primal + part.primal,
+            dual: sum.dual + part.dual,
+            gap: sum.gap + part.gap,
+            iterations: sum.iterations + part.iterations,
+            converged: sum.converged && part.converged,
+        })
+    }
+}

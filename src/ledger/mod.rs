@@ -4,6 +4,10 @@
 //! crash is passed over by the reader and named in its warnings; the writer starts a fresh line
 //! after it, so nothing is ever rewritten.
 
+mod plan;
+
+pub use plan::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,75 @@
+//! `plan.json`: the resolved experiment and the cells it consists of.
+//!
+//! Written by a run before its first cell. Together with the ledger it is all that rendering needs.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::Experiment;
+
+/// What a results folder is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of the program that wrote the plan.
+    pub version: String,
+    /// The spec with all defaults filled in.
+    pub experiment: Experiment,
+    /// Rows of the table, in order.
+    pub datasets: Vec<PlannedDataset>,
+    /// Columns of the table, in order.
+    pub methods: Vec<PlannedMethod>,
+    pub cells: Vec<PlannedCell>,
+}
+
+/// A dataset as it was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedDataset {
+    pub name: String,
+    /// Why there is no data, where there is none; the dataset's cells are then skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
+    pub hash: String,
+    pub samples: usize,
+    pub dims: usize,
+    pub classes: Vec<String>,
+    pub class_counts: Vec<usize>,
+    pub n_train: usize,
+    pub n_test: usize,
+    /// Hash of each split's training indices.
+    pub splits: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A method entry of the spec.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedMethod {
+    pub method: String,
+    /// Unique within an experiment.
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    /// How many parameter points selection tries; 1 means fixed parameters.
+    pub points: usize,
+}
+
+/// One cell: indices into `datasets` and `methods`, and the split.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedCell {
+    pub cell: String,
+    pub dataset: usize,
+    pub method: usize,
+    pub split: usize,
+}
+
+impl Plan {
+    /// Name of the file in a results folder.
+    pub const FILE: &str = "plan.json";
+
+    /// Reads `dir/plan.json`.
+    pub fn read(dir: &Path) -> std::io::Result<Self> {
+        let text = std::fs::read(dir.join(Self::FILE))?;
+        serde_json::from_slice(&text).map_err(std::io::Error::other)
+    }
+}

@@ -193,7 +193,7 @@ pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
     }
 }
 
-fn squared_norms(x: ArrayView2<'_, f64>) -> Vec<f64> {
+pub(super) fn squared_norms(x: ArrayView2<'_, f64>) -> Vec<f64> {
     x.rows().into_iter().map(|row| row.dot(&row)).collect()
 }
 

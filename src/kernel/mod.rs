@@ -1,7 +1,12 @@
 //! Kernels, distances and the neighbour graph.
 
+mod factor;
+mod graph;
 mod matrix;
 
+pub use factor::{Cholesky, NotPositiveDefinite, principal_submatrix, submatrix};
+pub use graph::{GraphOptions, GraphWeights, Laplacian};
+pub(crate) use matrix::mirror_lower;
 pub use matrix::{Resolved, mean_squared_distance, squared_distances, view};
 
 use std::borrow::Cow;

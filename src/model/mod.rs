@@ -3,12 +3,31 @@
 //! Every method of this crate ends as a [`KernelMachine`]: functions `f_l(x) = sum_i b_il k(x_i, x)
 //! + o_l` and a rule that turns their values into a class.
 
+mod ctwsvm;
+mod gepsvm;
+mod lstwsvm;
 mod machine;
+mod nhsvm;
+mod nonparallel;
+mod npsvm;
+mod pintwsvm;
+mod plane;
 mod problem;
 pub mod registry;
+mod reweighted;
+mod rmtbsvm;
+mod twsvm;
 
-pub use machine::{KernelMachine, Rule};
+pub use ctwsvm::Ctwsvm;
+pub use gepsvm::Gepsvm;
+pub use lstwsvm::Lstwsvm;
+pub use machine::{KernelMachine, Rule, pairs};
+pub use nhsvm::Nhsvm;
+pub use npsvm::Npsvm;
+pub use pintwsvm::Pintwsvm;
 pub use problem::Problem;
+pub use rmtbsvm::Rmtbsvm;
+pub use twsvm::Twsvm;
 
 use schemars::JsonSchema;
 use serde::Serialize;

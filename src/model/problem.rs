@@ -1,12 +1,12 @@
 //! A training set with everything methods share: kernel matrix, cross kernel, neighbour graph.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use faer::{Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 
-use super::Shape;
-use crate::kernel::{Kernel, Resolved};
+use super::{FitError, Shape};
+use crate::kernel::{GraphOptions, Kernel, Laplacian, Resolved};
 
 /// Training samples of one split. The kernel matrix is computed on first use and then shared by
 /// all methods fitted on this split.
@@ -18,6 +18,8 @@ pub struct Problem {
     jitter: f64,
     par: Par,
     gram: OnceLock<Mat<f64>>,
+    gram_with_bias: OnceLock<Mat<f64>>,
+    graphs: Mutex<Vec<(GraphOptions, Arc<Laplacian>)>>,
 }
 
 impl Problem {
@@ -39,6 +41,8 @@ impl Problem {
             jitter,
             par,
             gram: OnceLock::new(),
+            gram_with_bias: OnceLock::new(),
+            graphs: Mutex::default(),
         }
     }
 
@@ -72,6 +76,42 @@ impl Problem {
         self.gram
             .get_or_init(|| self.kernel.gram(self.x.view(), self.jitter, self.par))
             .as_ref()
+    }
+
+    /// The training kernel matrix, plus one everywhere if `bias`: a constant feature appended to
+    /// `phi(x)`. Predictions need no such matrix, see [`super::nonparallel`].
+    pub fn gram_with(&self, bias: bool) -> MatRef<'_, f64> {
+        if !bias {
+            return self.gram();
+        }
+        self.gram_with_bias
+            .get_or_init(|| {
+                let k = self.gram();
+                Mat::from_fn(k.nrows(), k.ncols(), |i, j| k[(i, j)] + 1.0)
+            })
+            .as_ref()
+    }
+
+    /// An error naming the first class without a sample.
+    pub fn require_every_class(&self) -> Result<(), FitError> {
+        match (0..self.classes).find(|class| !self.y.contains(class)) {
+            Some(class) => Err(FitError::EmptyClass { class }),
+            None => Ok(()),
+        }
+    }
+
+    /// The neighbour graph's normalised Laplacian.
+    pub fn laplacian(&self, options: &GraphOptions) -> Arc<Laplacian> {
+        let mut graphs = self
+            .graphs
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((_, laplacian)) = graphs.iter().find(|(known, _)| known == options) {
+            return laplacian.clone();
+        }
+        let laplacian = Arc::new(Laplacian::new(self.x.view(), options, self.par));
+        graphs.push((options.clone(), laplacian.clone()));
+        laplacian
     }
 
     /// Kernel values between `samples` (rows) and the training samples (columns).

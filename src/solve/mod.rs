@@ -1,5 +1,8 @@
 //! Optimisers, each of which returns a [`Certificate`]: how far it got and how far it can be off.
 
+pub mod box_qp;
+pub mod lanczos;
+
 use serde::{Deserialize, Serialize};
 
 /// What an optimiser can vouch for when it ends.
@@ -17,6 +20,16 @@ pub struct Certificate {
 }
 
 impl Certificate {
+    /// The same certificate for an objective `factor > 0` times as large.
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            primal: factor * self.primal,
+            dual: factor * self.dual,
+            gap: factor * self.gap,
+            ..self
+        }
+    }
+
     /// The certificate of several independent problems: sums, and whether all converged.
     pub fn total(parts: impl IntoIterator<Item = Self>) -> Self {
         let zero = Self {

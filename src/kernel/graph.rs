@@ -1,0 +1,176 @@
+//! The k-nearest-neighbour graph and its normalised Laplacian `L = I - D^-1/2 G D^-1/2`.
+//!
+//! `G_ij` is a weight if `i` is among the k nearest of `j` or the other way round, else zero;
+//! `D_ii = sum_j G_ij`. The paper takes `k = floor(log2 n)`.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+use ndarray::{ArrayView2, s};
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::matrix::{mean_squared_distance, squared_norms, view};
+
+/// How the neighbour graph is made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GraphOptions {
+    pub weights: GraphWeights,
+    /// Neighbours per sample; `floor(log2 n)` if left out.
+    #[schemars(range(min = 1))]
+    pub neighbours: Option<usize>,
+}
+
+/// Weights of the graph's edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GraphWeights {
+    /// `exp(-d^2 / t)` with `t` the mean squared distance: the paper's text.
+    #[default]
+    MeanSquaredDistance,
+    /// `exp(-d^2 / (2 s^2))` with `s` the mean distance: the authors' code.
+    MeanDistance,
+}
+
+/// A symmetric sparse matrix, row by row.
+#[derive(Clone, Debug)]
+pub struct Laplacian {
+    /// Row `i` holds `entries[starts[i]..starts[i + 1]]`, columns ascending.
+    starts: Vec<usize>,
+    entries: Vec<(usize, f64)>,
+}
+
+impl Laplacian {
+    /// The graph of the rows of `x`.
+    pub fn new(x: ArrayView2<'_, f64>, options: &GraphOptions, par: Par) -> Self {
+        let n = x.nrows();
+        let k = options
+            .neighbours
+            .unwrap_or((n.max(2) as f64).log2().floor() as usize);
+        let (neighbours, mean_distance) = nearest(x, k.min(n.saturating_sub(1)), par);
+        let scale = match options.weights {
+            GraphWeights::MeanSquaredDistance => mean_squared_distance(x),
+            GraphWeights::MeanDistance => 2.0 * mean_distance * mean_distance,
+        };
+        let scale = if scale > 0.0 { scale } else { 1.0 };
+        let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); n];
+        for (i, near) in neighbours.iter().enumerate() {
+            for &(squared_distance, j) in near {
+                let weight = (-squared_distance / scale).exp();
+                rows[i].push((j, weight));
+                rows[j].push((i, weight));
+            }
+        }
+        for row in &mut rows {
+            row.sort_unstable_by_key(|&(j, _)| j);
+            row.dedup_by_key(|&mut (j, _)| j);
+        }
+        Self::from_weights(&rows)
+    }
+
+    fn from_weights(rows: &[Vec<(usize, f64)>]) -> Self {
+        let scale: Vec<f64> = rows
+            .iter()
+            .map(|row| {
+                let degree: f64 = row.iter().map(|(_, weight)| weight).sum();
+                if degree > 0.0 {
+                    degree.sqrt().recip()
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        let mut laplacian = Self {
+            starts: vec![0],
+            entries: Vec::new(),
+        };
+        for (i, row) in rows.iter().enumerate() {
+            let before = row.partition_point(|&(j, _)| j < i);
+            let off_diagonal = |&(j, weight): &(usize, f64)| (j, -scale[i] * weight * scale[j]);
+            laplacian
+                .entries
+                .extend(row[..before].iter().map(off_diagonal));
+            laplacian.entries.push((i, 1.0));
+            laplacian
+                .entries
+                .extend(row[before..].iter().map(off_diagonal));
+            laplacian.starts.push(laplacian.entries.len());
+        }
+        laplacian
+    }
+
+    pub fn n(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The non-zero entries of row `i`.
+    pub fn row(&self, i: usize) -> &[(usize, f64)] {
+        &self.entries[self.starts[i]..self.starts[i + 1]]
+    }
+
+    /// `L m`.
+    pub fn times(&self, m: MatRef<'_, f64>) -> Mat<f64> {
+        let mut product = Mat::zeros(m.nrows(), m.ncols());
+        for c in 0..m.ncols() {
+            let (source, mut target) = (m.col(c), product.col_mut(c));
+            for i in 0..self.n() {
+                target[i] = self
+                    .row(i)
+                    .iter()
+                    .map(|&(j, weight)| weight * source[j])
+                    .sum();
+            }
+        }
+        product
+    }
+}
+
+/// The `k` nearest other rows of each row with their squared distances, nearest first (the lower
+/// index first among equals), and the mean distance over all n^2 pairs.
+fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>>, f64) {
+    // Blocks of columns: memory stays O(n), not O(n^2).
+    const BLOCK: usize = 512;
+    let n = x.nrows();
+    let norms = squared_norms(x);
+    let mut neighbours = Vec::with_capacity(n);
+    let mut total = 0.0;
+    for start in (0..n).step_by(BLOCK) {
+        let block = x.slice(s![start..(start + BLOCK).min(n), ..]);
+        let mut products = Mat::zeros(n, block.nrows());
+        matmul(
+            products.as_mut(),
+            Accum::Replace,
+            view(x),
+            view(block).transpose(),
+            1.0,
+            par,
+        );
+        let work = |c: usize| {
+            let j = start + c;
+            let distance = |i: usize| (norms[i] + norms[j] - 2.0 * products[(i, c)]).max(0.0);
+            let mut others: Vec<(f64, usize)> = (0..n)
+                .filter(|&i| i != j)
+                .map(|i| (distance(i), i))
+                .collect();
+            let sum: f64 = others.iter().map(|(squared, _)| squared.sqrt()).sum();
+            let order =
+                |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            if k < others.len() {
+                others.select_nth_unstable_by(k, order);
+                others.truncate(k);
+            }
+            others.sort_unstable_by(order);
+            (others, sum)
+        };
+        let found: Vec<_> = match par {
+            Par::Seq => (0..block.nrows()).map(work).collect(),
+            Par::Rayon(_) => (0..block.nrows()).into_par_iter().map(work).collect(),
+        };
+        for (near, sum) in found {
+            neighbours.push(near);
+            total += sum;
+        }
+    }
+    (neighbours, total / (n as f64 * n as f64).max(1.0))
+}

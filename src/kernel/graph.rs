@@ -124,6 +124,15 @@ impl Laplacian {
         }
         product
     }
+
+    /// `L x`.
+    pub fn times_vector(&self, x: &[f64]) -> Vec<f64> {
+        (0..self.n()).map(|i| self.row_times(i, |j| x[j])).collect()
+    }
+
+    fn row_times(&self, i: usize, x: impl Fn(usize) -> f64) -> f64 {
+        self.row(i).iter().map(|&(j, weight)| weight * x(j)).sum()
+    }
 }
 
 /// The `k` nearest other rows of each row with their squared distances, nearest first (the lower

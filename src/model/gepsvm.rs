@@ -69,8 +69,16 @@ impl Method for Gepsvm {
         for l in 0..classes {
             let plane = planes.plane(l)?;
             let m = plane.reduced_matrix();
-            let found = lanczos::largest(m.nrows(), RELATIVE_RESIDUAL, |x, out| {
-                multiply(out, m.as_ref(), ColRef::from_slice(x), 1.0, problem.par());
+            let found = lanczos::largest(m.nrows(), RELATIVE_RESIDUAL, |x| {
+                let mut out = vec![0.0; x.len()];
+                multiply(
+                    &mut out,
+                    m.as_ref(),
+                    ColRef::from_slice(x),
+                    1.0,
+                    problem.par(),
+                );
+                out
             });
             let near_values = plane.near_values(&found.vector, None);
             let column = plane.coefficients(&found.vector, &near_values);

@@ -5,6 +5,7 @@
 
 mod ctwsvm;
 mod gepsvm;
+mod k_npsvcpp;
 mod lstwsvm;
 mod machine;
 mod nhsvm;
@@ -20,6 +21,7 @@ mod twsvm;
 
 pub use ctwsvm::Ctwsvm;
 pub use gepsvm::Gepsvm;
+pub use k_npsvcpp::{Dimension, Gpi, KNpsvcpp, Start};
 pub use lstwsvm::Lstwsvm;
 pub use machine::{KernelMachine, Rule, pairs};
 pub use nhsvm::Nhsvm;

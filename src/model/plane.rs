@@ -23,6 +23,7 @@ use faer::{Accum, ColMut, ColRef, Mat, MatRef, Par};
 
 use super::{FitError, Problem, Scheme};
 use crate::kernel::{Cholesky, mirror_lower, principal_submatrix, submatrix};
+use crate::solve::box_qp::{Quadratic, column_slice};
 
 /// Similar (`near`) and dissimilar (`far`) samples of one hyperplane, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,6 +279,91 @@ impl Plane<'_> {
             coefficients[i] = -value / self.r;
         }
         coefficients
+    }
+}
+
+/// A hyperplane ready for repeated QPs: [`Plane`] plus the columns of `M`.
+///
+/// For rest versus one `M` is small and kept. For one versus rest it has nearly n^2 entries, but
+/// most dissimilar samples never become active, so columns are computed when first asked for.
+pub struct Reduced<'a> {
+    plane: Plane<'a>,
+    is_near: Vec<bool>,
+    columns: Columns,
+}
+
+enum Columns {
+    Dense(Mat<f64>),
+    OnDemand {
+        diagonal: Vec<f64>,
+        known: Vec<Option<Vec<f64>>>,
+    },
+}
+
+impl<'a> Plane<'a> {
+    /// Prepares the columns of `M`.
+    pub fn reduce(self) -> Reduced<'a> {
+        let mut is_near = vec![false; self.near.len() + self.far.len()];
+        for &i in &self.near {
+            is_near[i] = true;
+        }
+        let columns = match &self.elimination {
+            Elimination::Inverse { .. } => Columns::Dense(self.reduced_matrix()),
+            Elimination::Direct { w, .. } => Columns::OnDemand {
+                diagonal: (0..self.far.len())
+                    .map(|j| self.k[(self.far[j], self.far[j])] - w.col(j).squared_norm_l2())
+                    .collect(),
+                known: vec![None; self.far.len()],
+            },
+        };
+        Reduced {
+            plane: self,
+            is_near,
+            columns,
+        }
+    }
+
+    /// Column `j` of `M`, counted in the dissimilar samples.
+    fn reduced_column(&self, j: usize) -> Vec<f64> {
+        let Elimination::Direct { w, .. } = &self.elimination else {
+            return self.reduced_matrix().col(j).iter().copied().collect();
+        };
+        let source = self.k.col(self.far[j]);
+        let mut column: Vec<f64> = self.far.iter().map(|&i| source[i]).collect();
+        multiply(&mut column, w.transpose(), w.col(j), -1.0, self.par);
+        column
+    }
+}
+
+impl<'a> std::ops::Deref for Reduced<'a> {
+    type Target = Plane<'a>;
+    fn deref(&self) -> &Plane<'a> {
+        &self.plane
+    }
+}
+
+impl Reduced<'_> {
+    /// Whether sample `i` is a similar one.
+    pub fn is_near(&self, i: usize) -> bool {
+        self.is_near[i]
+    }
+}
+
+impl Quadratic for Reduced<'_> {
+    fn diagonal(&self, i: usize) -> f64 {
+        match &self.columns {
+            Columns::Dense(m) => m[(i, i)],
+            Columns::OnDemand { diagonal, .. } => diagonal[i],
+        }
+    }
+
+    fn column(&mut self, i: usize) -> &[f64] {
+        match &mut self.columns {
+            Columns::Dense(m) => column_slice(m.as_ref(), i),
+            Columns::OnDemand { known, .. } => {
+                known[i].get_or_insert_with(|| self.plane.reduced_column(i))
+            }
+        }
     }
 }
 

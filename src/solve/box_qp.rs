@@ -16,7 +16,7 @@
 //! lowers the objective most; each costs one column of Q. Where that converges slowly, because many
 //! coordinates are free and strongly coupled, a Newton step on the free coordinates is tried.
 
-use faer::{Mat, Par};
+use faer::{Mat, MatRef, Par};
 
 use super::Certificate;
 use crate::kernel::Cholesky;
@@ -30,7 +30,7 @@ pub trait Quadratic {
 
 /// A dense symmetric matrix.
 pub struct Dense<'a> {
-    pub matrix: faer::MatRef<'a, f64>,
+    pub matrix: MatRef<'a, f64>,
 }
 
 impl Quadratic for Dense<'_> {
@@ -39,12 +39,17 @@ impl Quadratic for Dense<'_> {
     }
 
     fn column(&mut self, i: usize) -> &[f64] {
-        self.matrix
-            .col(i)
-            .try_as_col_major()
-            .expect("kernel matrices are column-major")
-            .as_slice()
+        column_slice(self.matrix, i)
     }
+}
+
+/// Column `i` of a column-major matrix.
+pub(crate) fn column_slice(matrix: MatRef<'_, f64>, i: usize) -> &[f64] {
+    matrix
+        .col(i)
+        .try_as_col_major()
+        .expect("a Mat is column-major")
+        .as_slice()
 }
 
 /// The separable part `h_i`, one per coordinate.

@@ -1,5 +1,5 @@
-//! The largest eigenvalue of a symmetric positive semidefinite operator, by Lanczos iteration with
-//! full reorthogonalisation.
+//! The largest eigenvalue of a symmetric operator, by Lanczos iteration with full
+//! reorthogonalisation.
 
 use faer::{Mat, Side};
 
@@ -15,48 +15,61 @@ pub struct Eigenpair {
     pub converged: bool,
 }
 
-/// `multiply(x, out)` adds `A x` to `out`, which is zero. The start is the constant vector with a
-/// small ripple, so that the answer is reproducible and no symmetry hides an eigenvector.
-pub fn largest(
+/// The top eigenpair of a symmetric `A`; `apply(x)` is `A x`.
+pub fn largest(n: usize, tolerance: f64, apply: impl FnMut(&[f64]) -> Vec<f64>) -> Eigenpair {
+    largest_in_metric(n, tolerance, <[f64]>::to_vec, apply)
+}
+
+/// The top eigenpair of an operator `A = L K` that is symmetric in the inner product `x^T K y`:
+/// `metric(x)` is `K x` and `apply(K x)` is `L K x`. The start is the constant vector with a small
+/// ripple, so that the answer is reproducible and no symmetry hides an eigenvector.
+pub fn largest_in_metric(
     n: usize,
     tolerance: f64,
-    mut multiply: impl FnMut(&[f64], &mut [f64]),
+    mut metric: impl FnMut(&[f64]) -> Vec<f64>,
+    mut apply: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Eigenpair {
     const LARGEST_BASIS: usize = 200;
-    let mut basis: Vec<Vec<f64>> = vec![unit((0..n).map(|i| 1.0 + ripple(i)).collect())];
+    let mut next: Vec<f64> = (0..n).map(|i| 1.0 + ripple(i)).collect();
+    let (mut basis, mut duals) = (Vec::<Vec<f64>>::new(), Vec::<Vec<f64>>::new());
     let (mut alphas, mut betas) = (Vec::new(), Vec::<f64>::new());
     loop {
+        let mut dual = metric(&next);
+        let beta = dot(&next, &dual).max(0.0).sqrt();
         let steps = basis.len();
-        let current = &basis[steps - 1];
-        let mut next = vec![0.0; n];
-        multiply(current, &mut next);
-        alphas.push(dot(current, &next));
+        if steps > 0 {
+            let (value, weights) = top_of_tridiagonal(&alphas, &betas[1..]);
+            let residual = beta * weights[steps - 1].abs();
+            let exhausted = steps == n || beta == 0.0;
+            let converged = exhausted || residual <= tolerance * value.abs();
+            if converged || steps == LARGEST_BASIS || !residual.is_finite() {
+                let mut vector = vec![0.0; n];
+                for (weight, basis) in weights.iter().zip(&basis) {
+                    add(&mut vector, basis, *weight);
+                }
+                return Eigenpair {
+                    value,
+                    vector,
+                    residual,
+                    iterations: steps,
+                    converged,
+                };
+            }
+        }
+        for value in next.iter_mut().chain(&mut dual) {
+            *value /= beta.max(f64::MIN_POSITIVE);
+        }
+        basis.push(next);
+        duals.push(dual);
+        betas.push(beta);
+        next = apply(&duals[steps]);
+        alphas.push(dot(&duals[steps], &next));
         for _ in 0..2 {
-            for vector in &basis {
-                let overlap = dot(vector, &next);
+            for (vector, dual) in basis.iter().zip(&duals) {
+                let overlap = dot(dual, &next);
                 add(&mut next, vector, -overlap);
             }
         }
-        let beta = dot(&next, &next).sqrt();
-        let (value, weights) = top_of_tridiagonal(&alphas, &betas);
-        let residual = beta * weights[steps - 1].abs();
-        let converged = residual <= tolerance * value.abs().max(f64::MIN_POSITIVE);
-        if converged || steps == n || steps == LARGEST_BASIS || beta == 0.0 {
-            let mut vector = vec![0.0; n];
-            for (weight, basis) in weights.iter().zip(&basis) {
-                add(&mut vector, basis, *weight);
-            }
-            let converged = converged || steps == n || beta == 0.0;
-            return Eigenpair {
-                value,
-                vector: unit(vector),
-                residual,
-                iterations: steps,
-                converged,
-            };
-        }
-        betas.push(beta);
-        basis.push(next.into_iter().map(|value| value / beta).collect());
     }
 }
 
@@ -93,24 +106,17 @@ fn add(target: &mut [f64], source: &[f64], factor: f64) {
     }
 }
 
-fn unit(mut vector: Vec<f64>) -> Vec<f64> {
-    let norm = dot(&vector, &vector).sqrt().max(f64::MIN_POSITIVE);
-    for value in &mut vector {
-        *value /= norm;
-    }
-    vector
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn finds_the_top_of_a_known_spectrum() {
-        let found = largest(50, 1e-12, |x, out| {
-            for (i, (out, x)) in out.iter_mut().zip(x).enumerate() {
-                *out += (1.0 + i as f64) * x;
-            }
+        let found = largest(50, 1e-12, |x| {
+            x.iter()
+                .enumerate()
+                .map(|(i, x)| (1.0 + i as f64) * x)
+                .collect()
         });
         assert!(found.converged);
         assert!((found.value - 50.0).abs() < 1e-9, "{}", found.value);
@@ -118,8 +124,20 @@ mod tests {
     }
 
     #[test]
+    fn a_metric_changes_the_spectrum() {
+        // K = diag(1, 2), L = diag(3, 1): L K = diag(3, 2).
+        let found = largest_in_metric(
+            2,
+            1e-12,
+            |x| vec![x[0], 2.0 * x[1]],
+            |kx| vec![3.0 * kx[0], kx[1]],
+        );
+        assert!((found.value - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
     fn a_zero_operator_ends() {
-        let found = largest(4, 1e-12, |_, _| {});
+        let found = largest(4, 1e-12, |x| vec![0.0; x.len()]);
         assert!(found.converged);
         assert_eq!(found.value, 0.0);
     }

@@ -2,6 +2,8 @@
 
 pub mod box_qp;
 pub mod lanczos;
+pub mod simplex;
+pub mod stiefel;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,374 @@
+//! Algorithm 1 in kernel coordinates.
+//!
+//! One iteration: u-step (a box QP per class), v-step, P-step (generalised power iteration),
+//! tau-step (a simplex QP), and a projected gradient step on `P` under the new weights.
+
+use std::sync::Arc;
+
+use faer::{ColRef, Mat, MatRef, Par};
+
+use super::{KNpsvcpp, Start};
+use crate::kernel::Laplacian;
+use crate::model::nonparallel::Hyperplanes;
+use crate::model::plane::{Planes, Reduced, multiply};
+use crate::model::{Fit, FitError, KernelMachine, Problem, Shape, TraceRow};
+use crate::solve::box_qp::{self, Settings, Term};
+use crate::solve::stiefel::{Frame, product};
+use crate::solve::{Certificate, lanczos, simplex};
+
+/// Accuracy of `sigma_max`, which only has to make the power iteration's matrix positive.
+const SIGMA_TOLERANCE: f64 = 1e-9;
+/// Accuracy of the tau-step, which is cheap.
+const TAU_TOLERANCE: f64 = 1e-12;
+
+pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result<Fit, FitError> {
+    let planes = Planes::new(problem, options.r1, options.scheme, options.bias)?;
+    let mut training = Training::new(options, problem, &planes, start)?;
+    let mut trace: Vec<TraceRow> = Vec::with_capacity(options.max_iter);
+    let mut converged = false;
+    while trace.len() < options.max_iter && !converged {
+        let row = training.iterate(trace.len());
+        if !row.primal.is_finite() {
+            return Err(FitError::NotFinite);
+        }
+        converged = training.is_stationary(&row);
+        trace.push(row);
+    }
+    let machine = training.machine()?;
+    let last = trace.last().cloned().unwrap_or_default();
+    let certificate = Certificate {
+        primal: last.primal,
+        dual: last.dual,
+        gap: last.primal - last.dual,
+        iterations: trace.len(),
+        converged,
+    };
+    Ok(Fit {
+        machine,
+        certificate,
+        trace,
+    })
+}
+
+struct Training<'a> {
+    options: &'a KNpsvcpp,
+    k: MatRef<'a, f64>,
+    par: Par,
+    classes: usize,
+    s_inverse: Option<MatRef<'a, f64>>,
+    planes: Vec<Reduced<'a>>,
+    laplacian: Arc<Laplacian>,
+    /// `sigma` of the power iteration.
+    sigma: f64,
+    frame: Frame,
+    /// `V`, d x K.
+    v: Mat<f64>,
+    /// `B`, n x K, and `K B`: the functions' values on the training samples.
+    b: Mat<f64>,
+    f: Mat<f64>,
+    tau: Vec<f64>,
+    /// The box QPs' last solutions, where the next ones start.
+    dual: Vec<Vec<f64>>,
+}
+
+impl<'a> Training<'a> {
+    fn new(
+        options: &'a KNpsvcpp,
+        problem: &'a Problem,
+        planes: &'a Planes<'a>,
+        start: Start,
+    ) -> Result<Self, FitError> {
+        let Shape { n, classes, .. } = problem.shape();
+        let k = problem.gram_with(options.bias);
+        let laplacian = problem.laplacian(&options.graph);
+        let sigma_max = if options.mu > 0.0 {
+            sigma_max(k, &laplacian, problem.par())
+        } else {
+            0.0
+        };
+        let reduced: Vec<_> = (0..classes)
+            .map(|l| Ok(planes.plane(l)?.reduce()))
+            .collect::<Result<_, FitError>>()?;
+        Ok(Self {
+            options,
+            k,
+            par: problem.par(),
+            classes,
+            s_inverse: planes.s_inverse(),
+            dual: reduced
+                .iter()
+                .map(|plane| vec![0.0; plane.far.len()])
+                .collect(),
+            planes: reduced,
+            laplacian,
+            sigma: options.gpi.shift + options.mu * sigma_max,
+            frame: start.frame,
+            v: start.v,
+            b: Mat::zeros(n, classes),
+            f: Mat::zeros(n, classes),
+            tau: vec![1.0 / classes as f64; classes],
+        })
+    }
+
+    /// One pass through Algorithm 1's loop.
+    fn iterate(&mut self, iteration: usize) -> TraceRow {
+        self.u_step();
+        self.v_step();
+        self.p_step();
+        let pu = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
+        let manifold = Manifold::new(self);
+        let objectives = self.objectives(&pu, manifold.value);
+        let gram = self.gradient_gram(&pu, &manifold);
+        let gains: Vec<f64> = objectives.iter().map(|j| self.options.gamma * j).collect();
+        let (tau_star, _) = simplex::solve(gram.as_ref(), &gains, &self.tau, TAU_TOLERANCE);
+        let used = self.tau.clone();
+        let momentum = self.options.tau_momentum;
+        for (tau, star) in self.tau.iter_mut().zip(&tau_star) {
+            *tau = (1.0 - momentum) * *tau + momentum * star;
+        }
+        self.descend(&pu, &manifold);
+        TraceRow {
+            iteration,
+            primal: objectives.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            dual: objectives.iter().zip(&used).map(|(j, tau)| tau * j).sum(),
+            gradient_norm: quadratic(gram.as_ref(), &tau_star).max(0.0).sqrt(),
+            objectives,
+            tau: used,
+            tau_star,
+            manifold: manifold.value,
+        }
+    }
+
+    /// `u_l = argmin J_l`, class by class: [`crate::model::plane`] with `g = P v_l`.
+    fn u_step(&mut self) {
+        let g = product(self.frame.ka.as_ref(), self.v.as_ref(), self.par);
+        let s_inverse_g = self.s_inverse.map(|s_inverse| {
+            let masked = Mat::from_fn(g.nrows(), g.ncols(), |i, l| {
+                if self.planes[l].is_near(i) {
+                    g[(i, l)]
+                } else {
+                    0.0
+                }
+            });
+            product(s_inverse, masked.as_ref(), self.par)
+        });
+        let av = product(self.frame.a.as_ref(), self.v.as_ref(), self.par);
+        let (c, r1) = (self.options.c, self.options.r1);
+        let settings = Settings {
+            tolerance: self.options.qp_tolerance,
+            ..Settings::default()
+        };
+        for l in 0..self.classes {
+            let values: Vec<f64> = g.col(l).iter().copied().collect();
+            let t: Option<Vec<f64>> = s_inverse_g
+                .as_ref()
+                .map(|t| t.col(l).iter().copied().collect());
+            let plane = &mut self.planes[l];
+            let pull = plane.pull(&values, t.as_deref());
+            let far_values: Vec<f64> = plane
+                .far
+                .iter()
+                .zip(&pull.at_far)
+                .map(|(&j, pull)| values[j] - pull)
+                .collect();
+            let terms: Vec<Term> = far_values
+                .iter()
+                .map(|g| Term {
+                    linear: g - 1.0,
+                    ..Term::hinge(c).in_coefficients(r1)
+                })
+                .collect();
+            let solution = box_qp::solve(plane, &terms, Some(&self.dual[l]), settings);
+            let lambda: Vec<f64> = solution.x.iter().map(|x| r1 * x).collect();
+            let near_values = plane.near_values(&lambda, Some(&pull));
+            for (i, step) in plane
+                .coefficients(&lambda, &near_values)
+                .into_iter()
+                .enumerate()
+            {
+                self.b[(i, l)] = av[(i, l)] + step;
+            }
+            for (&i, value) in plane.near.iter().zip(near_values) {
+                self.f[(i, l)] = value;
+            }
+            for (&j, (g, y)) in plane.far.iter().zip(far_values.iter().zip(&solution.y)) {
+                self.f[(j, l)] = g + y;
+            }
+            self.dual[l] = solution.x;
+        }
+    }
+
+    /// `V = r1 / (r1 + r2) P^T U`.
+    fn v_step(&mut self) {
+        let factor = self.options.r1 / (self.options.r1 + self.options.r2);
+        let mut v = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
+        v *= faer::Scale(factor);
+        self.v = v;
+    }
+
+    /// Generalised power iteration `P <- polar((sigma I - mu H) P + r1 U T V^T)`.
+    fn p_step(&mut self) {
+        let pull = self.weighted_outer(self.options.r1);
+        let gpi = &self.options.gpi;
+        let size = (self.frame.a.ncols() as f64).sqrt();
+        for _ in 0..gpi.max_rounds {
+            let lka = self.laplacian.times(self.frame.ka.as_ref());
+            let m = Mat::from_fn(self.frame.a.nrows(), self.frame.a.ncols(), |i, j| {
+                self.sigma * self.frame.a[(i, j)] - self.options.mu * lka[(i, j)] + pull[(i, j)]
+            });
+            let next = Frame::nearest(m, self.k, self.par);
+            let moved = self.frame.distance(&next);
+            self.frame = next;
+            if moved <= gpi.tolerance * size {
+                break;
+            }
+        }
+    }
+
+    /// `factor B T V^T`, n x d.
+    fn weighted_outer(&self, factor: f64) -> Mat<f64> {
+        let bt = Mat::from_fn(self.b.nrows(), self.classes, |i, l| {
+            factor * self.tau[l] * self.b[(i, l)]
+        });
+        product(bt.as_ref(), self.v.transpose(), self.par)
+    }
+
+    /// `J_l` for all classes; `pu` is `P^T U`.
+    fn objectives(&self, pu: &Mat<f64>, manifold: f64) -> Vec<f64> {
+        let (c, r1, r2) = (self.options.c, self.options.r1, self.options.r2);
+        let w = self.squared_residuals(pu);
+        (0..self.classes)
+            .map(|l| {
+                let plane = &self.planes[l];
+                let f = |i: &usize| self.f[(*i, l)];
+                let near: f64 = plane.near.iter().map(|i| f(i).powi(2)).sum();
+                let far: f64 = plane.far.iter().map(|j| (1.0 - f(j)).max(0.0)).sum();
+                let v = self.v.col(l).squared_norm_l2();
+                0.5 * near + c * far + 0.5 * r1 * w[l] + 0.5 * r2 * v + manifold
+            })
+            .collect()
+    }
+
+    /// `|w_l|^2 = |u_l - P v_l|^2`.
+    fn squared_residuals(&self, pu: &Mat<f64>) -> Vec<f64> {
+        (0..self.classes)
+            .map(|l| {
+                let u = self.b.col(l).transpose() * self.f.col(l);
+                let cross = self.v.col(l).transpose() * pu.col(l);
+                (u - 2.0 * cross + self.v.col(l).squared_norm_l2()).max(0.0)
+            })
+            .collect()
+    }
+
+    /// Inner products of the classes' Riemannian gradients
+    /// `M_l + Pi = r1 (P v_l u_l^T P - u_l v_l^T) + mu (H P - P P^T H P)`.
+    fn gradient_gram(&self, pu: &Mat<f64>, manifold: &Manifold) -> Mat<f64> {
+        let (r1, par) = (self.options.r1, self.par);
+        let vv = product(self.v.transpose(), self.v.as_ref(), par);
+        let uppu = product(pu.transpose(), pu.as_ref(), par);
+        let uu = product(self.b.transpose(), self.f.as_ref(), par);
+        let c = product(self.v.transpose(), pu.as_ref(), par);
+        let against: Vec<f64> = (0..self.classes)
+            .map(|l| {
+                let bk = self.b.col(l).transpose() * manifold.k_pi.as_ref();
+                -r1 * (bk * self.v.col(l))
+            })
+            .collect();
+        Mat::from_fn(self.classes, self.classes, |k, l| {
+            let own = vv[(k, l)] * (uppu[(k, l)] + uu[(k, l)]) - 2.0 * c[(k, l)] * c[(l, k)];
+            r1 * r1 * own + against[k] + against[l] + manifold.squared_norm
+        })
+    }
+
+    /// `P <- polar(P - step sum_l tau_l grad_l)`.
+    fn descend(&mut self, pu: &Mat<f64>, manifold: &Manifold) {
+        let (r1, step) = (self.options.r1, self.options.step);
+        let vt = Mat::from_fn(self.v.nrows(), self.classes, |i, l| {
+            self.tau[l] * self.v[(i, l)]
+        });
+        let turn = product(vt.as_ref(), pu.transpose(), self.par);
+        let along = product(self.frame.a.as_ref(), turn.as_ref(), self.par);
+        let outer = self.weighted_outer(r1);
+        let m = Mat::from_fn(self.frame.a.nrows(), self.frame.a.ncols(), |i, j| {
+            let gradient = r1 * along[(i, j)] - outer[(i, j)] + manifold.pi[(i, j)];
+            self.frame.a[(i, j)] - step * gradient
+        });
+        self.frame = Frame::nearest(m, self.k, self.par);
+    }
+
+    fn is_stationary(&self, row: &TraceRow) -> bool {
+        let scale = row.primal.abs();
+        let tolerance = self.options.tolerance;
+        row.primal - row.dual <= tolerance * scale && row.gradient_norm <= tolerance * scale
+    }
+
+    /// Distances are taken with `sqrt(|w_l|^2 + |v_l|^2)`.
+    fn machine(self) -> Result<KernelMachine, FitError> {
+        let pu = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
+        let norms = self
+            .squared_residuals(&pu)
+            .into_iter()
+            .enumerate()
+            .map(|(l, w)| (w + self.v.col(l).squared_norm_l2()).sqrt())
+            .collect();
+        let hyperplanes = Hyperplanes {
+            r: self.options.r1,
+            scheme: self.options.scheme,
+            bias: self.options.bias,
+            tolerance: self.options.qp_tolerance,
+        };
+        hyperplanes.machine_with_norms(self.b, norms)
+    }
+}
+
+/// The manifold term at the current frame: value and Riemannian gradient, the same for all classes.
+struct Manifold {
+    /// `mu/2 tr(Z L Z^T)`.
+    value: f64,
+    /// `Pi = mu (L K A - A (KA)^T L KA)` in kernel coordinates, and `K Pi`.
+    pi: Mat<f64>,
+    k_pi: Mat<f64>,
+    /// `|Pi|^2`.
+    squared_norm: f64,
+}
+
+impl Manifold {
+    fn new(training: &Training<'_>) -> Self {
+        let (mu, par, frame) = (training.options.mu, training.par, &training.frame);
+        let lka = training.laplacian.times(frame.ka.as_ref());
+        let core = product(frame.ka.transpose(), lka.as_ref(), par);
+        let inner = product(frame.a.as_ref(), core.as_ref(), par);
+        let pi = Mat::from_fn(lka.nrows(), lka.ncols(), |i, j| {
+            mu * (lka[(i, j)] - inner[(i, j)])
+        });
+        let k_pi = product(training.k, pi.as_ref(), par);
+        let trace: f64 = (0..core.nrows()).map(|i| core[(i, i)]).sum();
+        let squared_norm = (0..pi.ncols())
+            .map(|j| pi.col(j).transpose() * k_pi.col(j))
+            .sum();
+        Self {
+            value: 0.5 * mu * trace,
+            pi,
+            k_pi,
+            squared_norm,
+        }
+    }
+}
+
+/// The largest eigenvalue of `Psi^T L Psi` for `K = Psi Psi^T`. In kernel coordinates that operator
+/// is `L K`, symmetric in the inner product of `K`.
+fn sigma_max(k: MatRef<'_, f64>, laplacian: &Laplacian, par: Par) -> f64 {
+    let times_k = |x: &[f64]| {
+        let mut out = vec![0.0; x.len()];
+        multiply(&mut out, k, ColRef::from_slice(x), 1.0, par);
+        out
+    };
+    let times_l = |x: &[f64]| laplacian.times_vector(x);
+    lanczos::largest_in_metric(k.nrows(), SIGMA_TOLERANCE, times_k, times_l).value
+}
+
+fn quadratic(g: MatRef<'_, f64>, tau: &[f64]) -> f64 {
+    (0..tau.len())
+        .map(|i| tau[i] * (0..tau.len()).map(|j| g[(i, j)] * tau[j]).sum::<f64>())
+        .sum()
+}

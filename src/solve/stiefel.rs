@@ -1,0 +1,79 @@
+//! Orthonormal frames in the geometry of a kernel: `A^T K A = I`.
+//!
+//! The polar factor of `phi(X) M` is `phi(X) M (M^T K M)^-1/2`, so only a d x d matrix is
+//! decomposed and `K A` comes along for free.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par, Side};
+
+/// Coefficients `A` of an orthonormal frame, and `K A`.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub a: Mat<f64>,
+    pub ka: Mat<f64>,
+}
+
+impl Frame {
+    /// The frame nearest to the columns of `m`; one product with `k`.
+    pub fn nearest(m: Mat<f64>, k: MatRef<'_, f64>, par: Par) -> Self {
+        let km = product(k, m.as_ref(), par);
+        let frame = Self::from_product(m, km, par);
+        if frame.error(par) < 1e-8 {
+            return frame;
+        }
+        // Nearly dependent columns: what the first pass amplified is orthonormal after a second.
+        let km = product(k, frame.a.as_ref(), par);
+        Self::from_product(frame.a, km, par)
+    }
+
+    fn from_product(m: Mat<f64>, km: Mat<f64>, par: Par) -> Self {
+        let gram = product(m.transpose(), km.as_ref(), par);
+        let root = inverse_square_root(gram.as_ref());
+        let a = product(m.as_ref(), root.as_ref(), par);
+        let ka = product(km.as_ref(), root.as_ref(), par);
+        Self { a, ka }
+    }
+
+    /// Largest entry of `A^T K A - I`.
+    pub fn error(&self, par: Par) -> f64 {
+        let gram = product(self.a.transpose(), self.ka.as_ref(), par);
+        let d = gram.nrows();
+        let mut largest: f64 = 0.0;
+        for j in 0..d {
+            for i in 0..d {
+                let expected = if i == j { 1.0 } else { 0.0 };
+                largest = largest.max((gram[(i, j)] - expected).abs());
+            }
+        }
+        largest
+    }
+
+    /// `|P - Q|_F` of the two frames.
+    pub fn distance(&self, other: &Self) -> f64 {
+        let d = self.a.ncols();
+        let overlap: f64 = (0..d)
+            .map(|j| self.ka.col(j).transpose() * other.a.col(j))
+            .sum();
+        (2.0 * (d as f64 - overlap)).max(0.0).sqrt()
+    }
+}
+
+/// `G^-1/2` of a symmetric positive semidefinite matrix; directions without length are given the
+/// smallest length that rounding can tell from zero.
+fn inverse_square_root(gram: MatRef<'_, f64>) -> Mat<f64> {
+    let d = gram.nrows();
+    let Ok(eigen) = gram.self_adjoint_eigen(Side::Lower) else {
+        return Mat::from_fn(d, d, |_, _| f64::NAN);
+    };
+    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
+    let floor = values[d - 1].abs().max(f64::MIN_POSITIVE) * f64::EPSILON * d as f64;
+    let scaled = Mat::from_fn(d, d, |i, j| vectors[(i, j)] / values[j].max(floor).sqrt());
+    product(scaled.as_ref(), vectors.transpose(), Par::Seq)
+}
+
+/// `a b`.
+pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+    let mut out = Mat::zeros(a.nrows(), b.ncols());
+    matmul(out.as_mut(), Accum::Replace, a, b, 1.0, par);
+    out
+}

@@ -6,9 +6,11 @@
 mod machine;
 mod problem;
 pub mod registry;
+pub mod svm;
 
 pub use machine::{KernelMachine, Rule};
 pub use problem::Problem;
+pub use svm::Svm;
 
 use schemars::JsonSchema;
 use serde::Serialize;

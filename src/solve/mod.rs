@@ -1,5 +1,7 @@
 //! Optimisers, each of which returns a [`Certificate`]: how far it got and how far it can be off.
 
+pub mod smo;
+
 use serde::{Deserialize, Serialize};
 
 /// What an optimiser can vouch for when it ends.

@@ -17,6 +17,7 @@ mod problem;
 pub mod registry;
 mod reweighted;
 mod rmtbsvm;
+pub mod svm;
 mod twsvm;
 
 pub use ctwsvm::Ctwsvm;
@@ -29,6 +30,7 @@ pub use npsvm::Npsvm;
 pub use pintwsvm::Pintwsvm;
 pub use problem::Problem;
 pub use rmtbsvm::Rmtbsvm;
+pub use svm::Svm;
 pub use twsvm::Twsvm;
 
 use schemars::JsonSchema;

@@ -62,6 +62,16 @@ impl Problem {
         &self.y
     }
 
+    /// The kernel, its width resolved on the training samples.
+    pub fn kernel(&self) -> &Resolved {
+        &self.kernel
+    }
+
+    /// What the kernel matrix has on its diagonal beyond the kernel.
+    pub fn jitter(&self) -> f64 {
+        self.jitter
+    }
+
     pub fn par(&self) -> Par {
         self.par
     }

@@ -1,1 +1,158 @@
-//! The list of methods.
+//! The list of methods, and how a name and JSON parameters become something that can be fitted.
+
+use std::marker::PhantomData;
+
+use serde_json::Value;
+
+use super::{
+    BadParameter, Cost, Ctwsvm, Fit, FitError, Gepsvm, KNpsvcpp, Lstwsvm, Method, Nhsvm, Npsvm,
+    Pintwsvm, Problem, Rmtbsvm, Scheme, Shape, Svm, Twsvm,
+};
+use crate::seed::Seed;
+
+/// All methods: those of the paper's Table 2 in its order, then the others.
+pub static METHODS: &[&dyn Entry] = &[
+    &Of::<Svm>::NEW,
+    &Of::<Twsvm>::NEW,
+    &Of::<Npsvm>::NEW,
+    &Of::<Pintwsvm>::NEW,
+    &Of::<Rmtbsvm>::NEW,
+    &Of::<KNpsvcpp>::NEW,
+    &Of::<Lstwsvm>::NEW,
+    &Of::<Ctwsvm>::NEW,
+    &Of::<Nhsvm>::NEW,
+    &Of::<Gepsvm>::NEW,
+];
+
+/// The method called `name`.
+pub fn find(name: &str) -> Option<&'static dyn Entry> {
+    METHODS.iter().copied().find(|entry| entry.name() == name)
+}
+
+/// A method of the registry, whatever its parameter type.
+pub trait Entry: Sync {
+    fn name(&self) -> &'static str;
+    fn title(&self) -> &'static str;
+    fn about(&self) -> &'static str;
+    fn version(&self) -> u32;
+    /// JSON schema of the parameters.
+    fn schema(&self) -> Value;
+    /// Default parameters.
+    fn defaults(&self) -> Value;
+    /// Parameters from JSON, defaults filled in, checked.
+    fn configure(&self, params: &Value) -> Result<Box<dyn Configured>, ConfigureError>;
+}
+
+/// A method with checked parameters.
+pub trait Configured: Send + Sync {
+    /// All parameters, as JSON.
+    fn params(&self) -> Value;
+    fn scheme(&self) -> Option<Scheme>;
+    fn check_shape(&self, shape: Shape) -> Result<(), BadParameter>;
+    fn cost(&self, shape: Shape) -> Cost;
+    fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError>;
+}
+
+/// Why parameters were refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigureError {
+    #[error("{0}")]
+    Shape(#[from] serde_json::Error),
+    #[error("{0}")]
+    Range(#[from] BadParameter),
+}
+
+/// The registry line of a [`Method`].
+struct Of<M>(PhantomData<fn() -> M>);
+
+impl<M> Of<M> {
+    const NEW: Self = Self(PhantomData);
+}
+
+impl<M: Method> Entry for Of<M> {
+    fn name(&self) -> &'static str {
+        M::NAME
+    }
+
+    fn title(&self) -> &'static str {
+        M::TITLE
+    }
+
+    fn about(&self) -> &'static str {
+        M::ABOUT
+    }
+
+    fn version(&self) -> u32 {
+        M::VERSION
+    }
+
+    fn schema(&self) -> Value {
+        schemars::schema_for!(M).to_value()
+    }
+
+    fn defaults(&self) -> Value {
+        to_value(&M::default())
+    }
+
+    fn configure(&self, params: &Value) -> Result<Box<dyn Configured>, ConfigureError> {
+        let method: M = serde_json::from_value(params.clone())?;
+        method.check()?;
+        Ok(Box::new(method))
+    }
+}
+
+impl<M: Method> Configured for M {
+    fn params(&self) -> Value {
+        to_value(self)
+    }
+
+    fn scheme(&self) -> Option<Scheme> {
+        Method::scheme(self)
+    }
+
+    fn check_shape(&self, shape: Shape) -> Result<(), BadParameter> {
+        Method::check_shape(self, shape)
+    }
+
+    fn cost(&self, shape: Shape) -> Cost {
+        Method::cost(self, shape)
+    }
+
+    fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError> {
+        Method::fit(self, problem, seed)
+    }
+}
+
+fn to_value(method: &impl Method) -> Value {
+    serde_json::to_value(method).expect("parameters are numbers, names and flags")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_are_unique_and_defaults_are_sound() {
+        let mut names: Vec<_> = METHODS.iter().map(|entry| entry.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), METHODS.len());
+        for entry in METHODS {
+            let configured = entry.configure(&json!({})).unwrap();
+            assert_eq!(configured.params(), entry.defaults(), "{}", entry.name());
+        }
+    }
+
+    #[test]
+    fn bad_parameters_are_refused_by_name() {
+        let refused = |name: &str, params| match find(name).unwrap().configure(&params) {
+            Ok(_) => panic!("{name} accepted {params}"),
+            Err(error) => error.to_string(),
+        };
+        let text = refused("twsvm", json!({"c": -1.0}));
+        assert_eq!(text, "`c` is -1, expected a number above 0");
+        assert!(refused("k-npsvcpp", json!({"d": "2L"})).contains("2K"));
+        assert!(refused("svm", json!({"cc": 1})).contains("unknown field `cc`"));
+    }
+}

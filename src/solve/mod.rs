@@ -3,6 +3,7 @@
 pub mod box_qp;
 pub mod lanczos;
 pub mod simplex;
+pub mod smo;
 pub mod stiefel;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,162 @@
+//! What can be wrong with data, in sentences that name the file, the place and the remedy.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a dataset could not be had, read or split.
+///
+/// [`DataError::Unavailable`] is the only variant that leaves the user nothing to correct in a file
+/// or a spec: the runner turns it into skipped cells. All others are found before any computation.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum DataError {
+    /// The name is not in the registry.
+    #[error("there is no dataset `{name}`{}", hint(.suggestion))]
+    #[diagnostic(help("known datasets: {known}"))]
+    Unknown {
+        name: String,
+        suggestion: Option<String>,
+        known: String,
+    },
+    /// Not on this machine, and not to be downloaded.
+    #[error("dataset `{dataset}` is not available: {reason}; {remedy}")]
+    Unavailable {
+        dataset: String,
+        /// What is missing and why it was not downloaded.
+        reason: String,
+        /// Where to get it and where to put it.
+        remedy: String,
+    },
+    /// The operating system would not read it.
+    #[error("failed to read {}: {source}", .path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// The content is not what its format or the dataset demands.
+    #[error("{}{place}: found {found}, expected {expected}", .path.display())]
+    Content {
+        path: PathBuf,
+        place: Place,
+        found: String,
+        expected: String,
+    },
+    /// A file, or the data in it, is not the one the manifest pins.
+    #[error("{}: {what} has SHA-256 {found}, expected {expected}", .path.display())]
+    #[diagnostic(help("remove the file and fetch it again, or use a copy with the expected hash"))]
+    Hash {
+        path: PathBuf,
+        /// `the file` or `the data read from it`.
+        what: &'static str,
+        found: String,
+        expected: String,
+    },
+    /// A split, part or fold that the data cannot give.
+    #[error("dataset `{dataset}` cannot be split: {problem}")]
+    Split { dataset: String, problem: String },
+}
+
+fn hint(suggestion: &Option<String>) -> String {
+    suggestion
+        .as_ref()
+        .map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
+}
+
+/// Where in a file something was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    File,
+    /// A position in text, both counted from 1; columns count bytes.
+    Text { line: u64, column: usize },
+    /// A position in a binary file, counted from 0.
+    Byte(u64),
+    /// An array of a MAT or npz file.
+    Variable(String),
+    /// An entry of a matrix, both counted from 1.
+    Entry { row: usize, column: usize },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File => Ok(()),
+            Self::Text { line, column } => write!(f, ":{line}:{column}"),
+            Self::Byte(offset) => write!(f, ", byte {offset}"),
+            Self::Variable(name) => write!(f, ", variable `{name}`"),
+            Self::Entry { row, column } => write!(f, ", row {row}, column {column}"),
+        }
+    }
+}
+
+impl DataError {
+    /// Whether the data is merely missing, so that its cells are to be skipped.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+
+    pub(crate) fn read(path: &Path, source: io::Error) -> Self {
+        Self::Read {
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+
+    pub(crate) fn content(
+        path: &Path,
+        place: Place,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Content {
+            path: path.to_path_buf(),
+            place,
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Self {
+        Self::Unknown {
+            name: name.to_owned(),
+            suggestion: nearest(name, known.clone()),
+            known: known.collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+/// The candidate that `name` was probably meant to be.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    candidates
+        .map(|candidate| {
+            let score = strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());
+            (score, candidate)
+        })
+        .filter(|(score, _)| *score > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// Bytes of a file as they may be shown: quoted, and cut where they are long.
+pub(crate) fn quote(bytes: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(bytes);
+    let clean: String = text
+        .chars()
+        .take(SHOWN)
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect()
+            } else {
+                vec![c]
+            }
+        })
+        .collect();
+    let rest = if text.chars().count() > SHOWN {
+        "..."
+    } else {
+        ""
+    };
+    format!("`{clean}{rest}`")
+}

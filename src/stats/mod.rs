@@ -1,1 +1,58 @@
-//! (being written)
+//! Statistics over splits and over datasets: what a table says beyond its means.
+//!
+//! * [`mean`], [`standard_deviation`]: over the splits of one cell of a table;
+//! * [`paired_t`], [`corrected_t`], [`cohens_dz`], [`signed_rank`]: two methods on common splits;
+//! * [`holm`]: many tests at once;
+//! * [`average_ranks`], [`friedman`]: many methods over many datasets.
+//!
+//! Every function answers `None` where there is nothing to say (too few values, or values that are
+//! not finite) and documents its degenerate cases; none of them panics or returns NaN.
+
+mod multiple;
+mod paired;
+mod ranks;
+mod signed_rank;
+
+pub use multiple::holm;
+pub use paired::{TTest, cohens_dz, common_differences, corrected_t, paired_t};
+pub use ranks::{Friedman, average_ranks, friedman, midranks};
+pub use signed_rank::{SignedRank, signed_rank};
+
+/// Arithmetic mean; `None` for no values, or values that are not finite.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    Some(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Sample standard deviation, with `n - 1` below the sum; `None` for fewer than two values.
+pub fn standard_deviation(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let centre = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_deviation_of_known_values() {
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert_eq!(mean(&values), Some(5.0));
+        let expected = (32.0_f64 / 7.0).sqrt();
+        assert!((standard_deviation(&values).unwrap() - expected).abs() < 1e-15);
+    }
+
+    #[test]
+    fn too_few_or_unusable_values_give_nothing() {
+        assert_eq!(mean(&[]), None);
+        assert_eq!(mean(&[1.0, f64::NAN]), None);
+        assert_eq!(standard_deviation(&[3.0]), None);
+        assert_eq!(standard_deviation(&[3.0, f64::INFINITY]), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! `table.csv`: one line per dataset and method, numbers in full, for scripts.
+
+use super::{Cell, ExportError, Exporter, Summary, Verdict};
+use crate::paper::Mark;
+
+/// Writes `table.csv`.
+#[derive(Clone, Copy, Debug)]
+pub struct Csv;
+
+const HEADER: [&str; 17] = [
+    "dataset",
+    "method",
+    "label",
+    "n_splits",
+    "mean",
+    "sd",
+    "p_naive",
+    "mark",
+    "p_corrected",
+    "mark_corrected",
+    "paper_mean",
+    "paper_sd",
+    "paper_mark",
+    "difference",
+    "failed",
+    "skipped",
+    "missing",
+];
+
+impl Exporter for Csv {
+    fn file_name(&self) -> &str {
+        "table.csv"
+    }
+
+    fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
+        let mut text = HEADER.join(",") + "\n";
+        for row in &summary.rows {
+            for (cell, column) in row.cells.iter().zip(&summary.columns) {
+                let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
+                let fields: Vec<String> = names.into_iter().chain(figures(cell)).collect();
+                text.push_str(&fields.join(","));
+                text.push('\n');
+            }
+        }
+        Ok(text.into_bytes())
+    }
+}
+
+fn figures(cell: &Cell) -> [String; HEADER.len() - 3] {
+    let p = |verdict: &Option<Verdict>| optional(verdict.as_ref().map(|v| v.p));
+    let mark = |verdict: &Option<Verdict>| verdict.as_ref().map(Verdict::mark).unwrap_or_default();
+    let paper_mark = cell.paper.and_then(|paper| paper.mark);
+    [
+        cell.counts.ok.to_string(),
+        optional(cell.mean),
+        optional(cell.deviation),
+        p(&cell.naive),
+        mark(&cell.naive),
+        p(&cell.corrected),
+        mark(&cell.corrected),
+        optional(cell.paper.map(|paper| paper.value)),
+        optional(cell.paper.and_then(|paper| paper.deviation)),
+        paper_mark.map(Mark::symbol).unwrap_or_default().to_owned(),
+        optional(cell.difference),
+        cell.counts.failed.to_string(),
+        cell.counts.skipped.to_string(),
+        cell.counts.missing.to_string(),
+    ]
+}
+
+/// The shortest digits that read back as the same number; nothing for no number.
+fn optional(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// Quotes a field as RFC 4180 asks, where needed.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_needed() {
+        assert_eq!(quoted("TWSVM (tuned)"), "TWSVM (tuned)");
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+}

@@ -1,0 +1,250 @@
+//! `table.tex`: booktabs tables to be included in a document.
+
+use super::text::{letter, number, signed};
+use super::warnings::shape;
+use super::{Cell, ExportError, Exporter, Place, Row, Summary};
+use crate::paper;
+
+/// Writes `table.tex`.
+#[derive(Clone, Copy, Debug)]
+pub struct Latex;
+
+impl Exporter for Latex {
+    fn file_name(&self) -> &str {
+        "table.tex"
+    }
+
+    fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
+        let mut text = header(summary);
+        text.push_str(&ours(summary));
+        if let Some(table) = summary.paper {
+            text.push('\n');
+            text.push_str(&beside(summary, table));
+        }
+        Ok(text.into_bytes())
+    }
+}
+
+fn header(summary: &Summary) -> String {
+    let labels = match summary.paper {
+        Some(_) => format!("{0} and {0}-paper", label(summary)),
+        None => label(summary),
+    };
+    format!(
+        "% Include with \\input{{table.tex}} in a document that loads \\usepackage{{booktabs}};\n\
+         % refer to it with \\ref and {labels}.\n\
+         % {}\n\
+         % {}\n",
+        escape(&summary.provenance),
+        escape(&summary.state)
+    )
+}
+
+fn label(summary: &Summary) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = summary.experiment.chars().map(safe).collect();
+    format!("tab:{name}")
+}
+
+fn ours(summary: &Summary) -> String {
+    let labels = summary.columns.iter().map(|column| escape(&column.label));
+    let names = ["Dataset", r"$(n_{tr}, n_{te}, m, K)$"].map(str::to_owned);
+    let header: Vec<String> = names.into_iter().chain(labels).collect();
+    let mut body = line(&header) + "\\midrule\n";
+    for row in &summary.rows {
+        let size = row.shape.map_or("--".to_owned(), shape);
+        let cells = row.cells.iter().map(|cell| our_cell(summary, cell));
+        let cells: Vec<String> = [name(summary, row), size]
+            .into_iter()
+            .chain(cells)
+            .collect();
+        body.push_str(&line(&cells));
+    }
+    if let Some(ranks) = &summary.ranks {
+        let average = ranks.average.iter().map(|rank| number(*rank));
+        let names = ["Average rank".to_owned(), String::new()];
+        body.push_str("\\midrule\n");
+        body.push_str(&line(&names.into_iter().chain(average).collect::<Vec<_>>()));
+    }
+    let title = if summary.title.is_empty() {
+        &summary.experiment
+    } else {
+        &summary.title
+    };
+    let caption = format!(
+        "{}. Test accuracy in percent, mean $\\pm$ standard deviation over splits. \
+         The best of a row is bold, the second best italic.",
+        escape(title)
+    );
+    let columns = format!("ll{}", "c".repeat(summary.columns.len()));
+    float(&caption, &label(summary), &columns, &body, &notes(summary))
+}
+
+fn beside(summary: &Summary, table: &paper::Table) -> String {
+    let header = ["Dataset", "Method", "Paper", "Ours", "Difference"].map(str::to_owned);
+    let mut body = line(&header);
+    for row in &summary.rows {
+        let other = if row.other_problem { " $\\neq$" } else { "" };
+        let mut dataset = format!("{}{other}", escape(&row.dataset));
+        let compared = row.cells.iter().zip(&summary.columns);
+        for (cell, column) in compared {
+            let Some(paper) = cell.paper else {
+                continue;
+            };
+            if !dataset.is_empty() {
+                body.push_str("\\midrule\n");
+            }
+            body.push_str(&line(&[
+                std::mem::take(&mut dataset),
+                escape(&column.label),
+                paper_cell(paper),
+                our_cell(summary, cell),
+                cell.difference
+                    .map_or("--".to_owned(), |d| escape(&signed(d))),
+            ]));
+        }
+    }
+    let caption = format!(
+        "The paper's Table {} beside ours; the difference is ours minus the paper's, in points.{}",
+        escape(&table.table),
+        if summary.rows.iter().any(|row| row.other_problem) {
+            " Rows with $\\neq$ are not the problem of the paper's row."
+        } else {
+            ""
+        }
+    );
+    let label = format!("{}-paper", label(summary));
+    float(&caption, &label, "llccr", &body, &[])
+}
+
+fn float(caption: &str, label: &str, columns: &str, body: &str, notes: &[String]) -> String {
+    let mut text = format!(
+        "\\begin{{table}}[tp]\n\\centering\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n\
+         \\caption{{{caption}}}\n\\label{{{label}}}\n\
+         \\begin{{tabular}}{{@{{}}{columns}@{{}}}}\n\\toprule\n{body}\\bottomrule\n\
+         \\end{{tabular}}\n"
+    );
+    if !notes.is_empty() {
+        text.push_str(&format!(
+            "\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\footnotesize\\sloppy\n{}\n\
+             \\end{{minipage}}\n",
+            notes.join("\\par\n")
+        ));
+    }
+    text + "\\end{table}\n"
+}
+
+/// Legend, footnotes and warnings, a paragraph each.
+fn notes(summary: &Summary) -> Vec<String> {
+    let legend = summary.legend().into_iter().map(|line| escape(&line));
+    let footnotes = (summary.footnotes.iter().enumerate())
+        .map(|(index, note)| format!("{} {}", superscript(&letter(index)), escape(note)));
+    let warnings = (summary.warnings.iter())
+        .map(|warning| format!("\\textbf{{Warning:}} {}", escape(warning)));
+    legend.chain(footnotes).chain(warnings).collect()
+}
+
+fn name(summary: &Summary, row: &Row) -> String {
+    escape(&row.dataset) + &superscript(&summary.letters(&row.footnotes))
+}
+
+fn our_cell(summary: &Summary, cell: &Cell) -> String {
+    let notes = superscript(&summary.letters(&cell.footnotes));
+    let Some(mean) = cell.mean else {
+        return format!("{}{notes}", escape(cell.word()));
+    };
+    let mut text = match cell.place {
+        Place::Best => format!("\\textbf{{{}}}", number(mean)),
+        Place::SecondBest => format!("\\textit{{{}}}", number(mean)),
+        Place::Other => number(mean),
+    };
+    if let Some(deviation) = cell.deviation {
+        text.push_str(&format!("$\\pm${}", number(deviation)));
+    }
+    text.push_str(&subscript(&cell.marks()));
+    if let Some(share) = cell.share() {
+        text.push_str(&format!(" [{share}]"));
+    }
+    text + &notes
+}
+
+fn paper_cell(paper: &paper::Cell) -> String {
+    let deviation = paper.deviation.map(|sd| format!("$\\pm${}", number(sd)));
+    let mark = paper.mark.map(|mark| subscript(mark.symbol()));
+    number(paper.value) + &deviation.unwrap_or_default() + &mark.unwrap_or_default()
+}
+
+fn superscript(letters: &str) -> String {
+    command("textsuperscript", letters)
+}
+
+fn subscript(marks: &str) -> String {
+    command("textsubscript", &escape(marks))
+}
+
+fn command(name: &str, content: &str) -> String {
+    if content.is_empty() {
+        String::new()
+    } else {
+        format!("\\{name}{{{content}}}")
+    }
+}
+
+fn line(cells: &[String]) -> String {
+    format!("{} \\\\\n", cells.join(" & "))
+}
+
+/// Text that every LaTeX engine sets as it stands, whatever it holds.
+fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            '\\' => escaped.push_str(r"\textbackslash{}"),
+            '~' => escaped.push_str(r"\textasciitilde{}"),
+            '^' => escaped.push_str(r"\textasciicircum{}"),
+            '<' => escaped.push_str(r"\textless{}"),
+            '>' => escaped.push_str(r"\textgreater{}"),
+            '|' => escaped.push_str(r"\textbar{}"),
+            '"' => escaped.push_str(r"\textquotedbl{}"),
+            '`' => escaped.push_str(r"\textasciigrave{}"),
+            // Two in a row would be set as one dash, and an option could not be read off.
+            '-' if escaped.ends_with('-') => escaped.push_str("{}-"),
+            // A bracket after a line's end would be taken for its option.
+            '[' => escaped.push_str("{[}"),
+            '*' => escaped.push_str("{*}"),
+            '±' => escaped.push_str(r"$\pm$"),
+            '−' => escaped.push_str("$-$"),
+            '–' => escaped.push_str("--"),
+            '†' => escaped.push_str(r"$\dagger$"),
+            '‡' => escaped.push_str(r"$\ddagger$"),
+            '‖' => escaped.push_str(r"$\|$"),
+            '§' => escaped.push_str(r"\S{}"),
+            '¶' => escaped.push_str(r"\P{}"),
+            '↑' => escaped.push_str(r"$\uparrow$"),
+            '\u{c0}'..='\u{17e}' if c.is_alphabetic() => escaped.push(c),
+            c if c.is_ascii() && !c.is_ascii_control() => escaped.push(c),
+            c if c.is_control() => escaped.push(' '),
+            c => escaped.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(c))),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_special_character_is_escaped() {
+        assert_eq!(
+            escape(r"50% of $a_b$ & {#} ~^\ <|>"),
+            r"50\% of \$a\_b\$ \& \{\#\} \textasciitilde{}\textasciicircum{}\textbackslash{} \textless{}\textbar{}\textgreater{}"
+        );
+        assert_eq!(escape("--data"), "-{}-data");
+        assert_eq!(escape("é 中"), r"é \texttt{U+4E2D}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Footnotes: why cells of the table are empty, partial, or to be read with care.
+
+use std::collections::BTreeMap;
+
+use super::marks::Comparison;
+use super::summary::{Cell, Column, Outcome, Outcomes, Row};
+use super::text::{clean, listed};
+use crate::ledger::{Plan, PlannedDataset};
+use crate::stats::common_differences;
+
+/// Reasons spelt out per cell; the ledger has them all.
+const REASONS: usize = 3;
+/// Differences this close count as equal: accuracies are percentages of counts.
+const SAME: f64 = 1e-9;
+
+/// Writes all footnotes and refers rows and cells to them.
+pub(super) fn attach(
+    plan: &Plan,
+    columns: &[Column],
+    comparison: Option<&Comparison>,
+    outcomes: &Outcomes,
+    rows: &mut [Row],
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for ((dataset, outcomes), row) in plan.datasets.iter().zip(outcomes).zip(rows) {
+        about_data(dataset, row, &mut notes);
+        if dataset.unavailable.is_none() {
+            about_endings(columns, outcomes, row, &mut notes);
+        }
+        if let Some(comparison) = comparison {
+            about_tests(columns, comparison, row, &mut notes);
+        }
+    }
+    notes
+}
+
+fn add(notes: &mut Vec<String>, note: String) -> usize {
+    notes.push(note);
+    notes.len() - 1
+}
+
+fn about_data(dataset: &PlannedDataset, row: &mut Row, notes: &mut Vec<String>) {
+    let unavailable = dataset.unavailable.iter();
+    let unavailable = unavailable.map(|reason| format!("no data: {}", clean(reason)));
+    for text in unavailable.chain(dataset.notes.iter().map(|note| clean(note))) {
+        row.footnotes
+            .push(add(notes, format!("{}: {text}", row.dataset)));
+    }
+}
+
+/// Failed and skipped splits; methods that ended alike share a footnote.
+fn about_endings(
+    columns: &[Column],
+    outcomes: &[BTreeMap<usize, Outcome>],
+    row: &mut Row,
+    notes: &mut Vec<String>,
+) {
+    let endings: Vec<Option<String>> = outcomes.iter().map(ending).collect();
+    let mut told: Vec<&String> = Vec::new();
+    for text in endings.iter().flatten() {
+        if told.contains(&text) {
+            continue;
+        }
+        told.push(text);
+        let alike: Vec<usize> = (0..endings.len())
+            .filter(|&index| endings[index].as_ref() == Some(text))
+            .collect();
+        if alike.len() == endings.len() {
+            row.footnotes
+                .push(add(notes, format!("{}: {text}", row.dataset)));
+            continue;
+        }
+        let labels: Vec<&str> = alike.iter().map(|&i| columns[i].label.as_str()).collect();
+        let note = add(
+            notes,
+            format!("{} on {}: {text}", listed(&labels), row.dataset),
+        );
+        for index in alike {
+            row.cells[index].footnotes.push(note);
+        }
+    }
+}
+
+/// `splits 3 and 5 failed: <reason>; split 7 skipped: <reason>`.
+fn ending(outcomes: &BTreeMap<usize, Outcome>) -> Option<String> {
+    let mut reasons: Vec<(&str, &str, Vec<String>)> = Vec::new();
+    for (split, outcome) in outcomes {
+        let (word, reason) = match outcome {
+            Outcome::Failed(reason) => ("failed", reason.as_str()),
+            Outcome::Skipped(reason) => ("skipped", reason.as_str()),
+            Outcome::Ok(_) | Outcome::Missing => continue,
+        };
+        let known = reasons
+            .iter_mut()
+            .find(|(w, r, _)| (*w, *r) == (word, reason));
+        match known {
+            Some((_, _, splits)) => splits.push(split.to_string()),
+            None => reasons.push((word, reason, vec![split.to_string()])),
+        }
+    }
+    if reasons.is_empty() {
+        return None;
+    }
+    let mut texts: Vec<String> = reasons
+        .iter()
+        .take(REASONS)
+        .map(|(word, reason, splits)| format!("{} {word}: {reason}", which(splits, outcomes.len())))
+        .collect();
+    if reasons.len() > REASONS {
+        let more: usize = reasons.iter().skip(REASONS).map(|r| r.2.len()).sum();
+        texts.push(format!("{more} more for other reasons, see the ledger"));
+    }
+    Some(texts.join("; "))
+}
+
+fn which(splits: &[String], planned: usize) -> String {
+    match splits {
+        [only] => format!("split {only}"),
+        all if all.len() == planned => format!("all {planned} splits"),
+        some => format!("splits {}", listed(some)),
+    }
+}
+
+/// Tests on fewer splits than planned, and differences without spread.
+fn about_tests(
+    columns: &[Column],
+    comparison: &Comparison,
+    row: &mut Row,
+    notes: &mut Vec<String>,
+) {
+    let splits = row.splits();
+    let tested = |cell: &Cell| cell.naive.as_ref().or(cell.corrected.as_ref()).map(|v| v.n);
+    let fewer: Vec<String> = (row.cells.iter().zip(columns))
+        .filter_map(|(cell, column)| Some((tested(cell)?, &column.label)))
+        .filter(|(n, _)| *n < splits)
+        .map(|(n, label)| format!("{label} on {n}"))
+        .collect();
+    if !fewer.is_empty() {
+        let text = format!(
+            "{}: tested on the splits that both methods have: {} of {splits}",
+            row.dataset,
+            listed(&fewer)
+        );
+        row.footnotes.push(add(notes, text));
+    }
+    let Some(reference) = row.cells.get(comparison.reference) else {
+        return;
+    };
+    let reference = reference.values.clone();
+    for (cell, column) in row.cells.iter_mut().zip(columns) {
+        let differences = common_differences(&reference, &cell.values);
+        if tested(cell).is_some() && constant(&differences) {
+            let text = format!(
+                "{} on {}: the same difference on every split, so the tests give p = 0",
+                column.label, row.dataset
+            );
+            cell.footnotes.push(add(notes, text));
+        }
+    }
+}
+
+/// Whether differences are all the same, but not zero.
+fn constant(differences: &[f64]) -> bool {
+    let Some(first) = differences.first() else {
+        return false;
+    };
+    first.abs() > SAME && differences.iter().all(|d| (d - first).abs() <= SAME)
+}

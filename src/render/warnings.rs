@@ -1,0 +1,217 @@
+//! Warnings: what a reader must know before believing the table.
+
+use std::collections::HashSet;
+
+use super::summary::{Row, Summary, registered};
+use super::text::{clean, counted, listed};
+use crate::ledger::{Plan, PlannedMethod};
+use crate::paper::Shape;
+use crate::spec::{SelectOn, Test};
+
+/// The paper's number of splits.
+const USUAL_SPLITS: usize = 10;
+
+/// All warnings, the gravest first. `recorded` is how many cells the ledger has records of.
+pub(super) fn all(plan: &Plan, summary: &Summary, recorded: usize) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    found.extend(selection(plan));
+    found.extend(budgets(plan));
+    found.extend(other_problems(plan, summary));
+    found.extend(incomplete(summary));
+    found.extend(few_splits(summary));
+    found.extend(marks(summary));
+    found.extend(nothing_beside(plan, summary));
+    found.extend(strays(plan, summary, recorded));
+    found.iter().map(|warning| clean(warning)).collect()
+}
+
+fn tuned(plan: &Plan) -> Vec<&PlannedMethod> {
+    plan.methods.iter().filter(|m| m.points > 1).collect()
+}
+
+fn selection(plan: &Plan) -> Vec<String> {
+    let Some(select) = &plan.experiment.select else {
+        return Vec::new();
+    };
+    if tuned(plan).is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    if select.on == SelectOn::Test {
+        found.push(
+            "parameters were chosen on the test samples: the accuracies of tuned methods are too \
+             high and no estimate of anything"
+                .to_owned(),
+        );
+    }
+    if select.once {
+        found.push(
+            "parameters were chosen once per dataset, on the first split's training samples; \
+             other splits test on some of these, so accuracies of tuned methods are slightly high"
+                .to_owned(),
+        );
+    }
+    found
+}
+
+fn budgets(plan: &Plan) -> Vec<String> {
+    let tuned = tuned(plan);
+    let mut found = Vec::new();
+    let Some(first) = tuned.first() else {
+        return found;
+    };
+    if tuned.iter().any(|method| method.points != first.points) {
+        let points: Vec<String> = tuned
+            .iter()
+            .map(|method| format!("{} {}", method.label, method.points))
+            .collect();
+        found.push(format!(
+            "tuning budgets differ, which favours whoever tries more points: {}",
+            listed(&points)
+        ));
+    }
+    let fixed = plan.methods.iter().filter(|method| method.points <= 1);
+    let fixed: Vec<&str> = fixed.map(|method| method.label.as_str()).collect();
+    if !fixed.is_empty() {
+        found.push(format!(
+            "only some methods are tuned; the parameters of {} are fixed",
+            listed(&fixed)
+        ));
+    }
+    found
+}
+
+fn other_problems(plan: &Plan, summary: &Summary) -> Vec<String> {
+    let Some(table) = summary.paper else {
+        return Vec::new();
+    };
+    let describe = |(index, row): (usize, &Row)| {
+        let (name, subsample) = registered(plan, index, plan.datasets.get(index)?)?;
+        let printed = table.row(name)?.shape;
+        let part = subsample.map(|n| format!("a part of {}", counted(n, "sample")));
+        let ours = row.shape.map(|ours| format!("{} here", shape(ours)));
+        let theirs = printed.map(|printed| format!("{} in the paper", shape(printed)));
+        let sizes: Vec<String> = part.into_iter().chain(ours).chain(theirs).collect();
+        Some(format!(
+            "{}: not the problem of the paper's row, so the difference says little ({})",
+            row.dataset,
+            sizes.join("; ")
+        ))
+    };
+    let rows = summary.rows.iter().enumerate();
+    rows.filter(|(_, row)| row.other_problem)
+        .filter_map(describe)
+        .collect()
+}
+
+/// `(540, 360, 8000, 10)`, as in the paper.
+pub(super) fn shape(shape: Shape) -> String {
+    let Shape {
+        n_train,
+        n_test,
+        dims,
+        classes,
+    } = shape;
+    format!("({n_train}, {n_test}, {dims}, {classes})")
+}
+
+fn incomplete(summary: &Summary) -> Option<String> {
+    let cells = || summary.rows.iter().flat_map(|row| &row.cells);
+    let planned = cells().filter(|cell| cell.counts.planned() > 0);
+    let partial = cells().filter(|cell| cell.share().is_some()).count();
+    let empty = planned.filter(|cell| cell.counts.ok == 0).count();
+    if partial + empty == 0 {
+        return None;
+    }
+    let parts = [
+        (partial, "over fewer splits than planned"),
+        (empty, "empty"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    Some(format!(
+        "the table is incomplete, entries: {}; these take no part in best, second best and ranks",
+        listed(&parts)
+    ))
+}
+
+fn few_splits(summary: &Summary) -> Option<String> {
+    let few: Vec<String> = summary
+        .rows
+        .iter()
+        .filter(|row| (1..USUAL_SPLITS).contains(&row.splits()))
+        .map(|row| format!("{} ({})", row.dataset, row.splits()))
+        .collect();
+    if few.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "fewer than {USUAL_SPLITS} splits, so deviations and tests are weak, and with one split \
+         there are none: {}",
+        listed(&few)
+    ))
+}
+
+/// Marks of the plain t-test, which rejects too often.
+fn marks(summary: &Summary) -> Option<String> {
+    let comparison = summary.comparison.as_ref()?;
+    let cells = || summary.rows.iter().flat_map(|row| &row.cells);
+    let naive = cells().filter(|cell| cell.naive.as_ref().is_some_and(|v| v.symbol.is_some()));
+    let naive: Vec<_> = naive.collect();
+    if naive.is_empty() {
+        return None;
+    }
+    if !comparison.tests.contains(&Test::NadeauBengio) {
+        return Some(
+            "marks are of the plain paired t-test, which takes overlapping training sets for \
+             independent ones and finds differences far too often"
+                .to_owned(),
+        );
+    }
+    let lost = naive
+        .iter()
+        .filter(|cell| cell.corrected.as_ref().is_none_or(|v| v.symbol.is_none()))
+        .count();
+    (lost > 0).then(|| {
+        format!(
+            "{lost} of {} do not survive the correction for overlapping training sets",
+            counted(naive.len(), "mark")
+        )
+    })
+}
+
+fn nothing_beside(plan: &Plan, summary: &Summary) -> Option<String> {
+    let number = plan.experiment.reproduces.as_ref()?.table;
+    let held = crate::paper::table(&number.to_string()).is_some();
+    (held && summary.paper.is_none()).then(|| {
+        format!("Table {number} of the paper has none of these methods on any of these datasets")
+    })
+}
+
+/// Records that no cell of the plan claims, and cells of the plan outside its table.
+fn strays(plan: &Plan, summary: &Summary, recorded: usize) -> Vec<String> {
+    let used: HashSet<&str> = summary.records.iter().map(|r| r.cell.as_str()).collect();
+    let stale = recorded.saturating_sub(used.len());
+    let outside = plan
+        .cells
+        .iter()
+        .filter(|c| c.dataset >= plan.datasets.len() || c.method >= plan.methods.len())
+        .count();
+    let mut found = Vec::new();
+    if stale > 0 {
+        found.push(format!(
+            "ignored: ledger records of {} outside the plan (other parameters, data or code)",
+            counted(stale, "cell")
+        ));
+    }
+    if outside > 0 {
+        found.push(format!(
+            "ignored: {} of the plan whose dataset or method it does not list",
+            counted(outside, "cell")
+        ));
+    }
+    found
+}

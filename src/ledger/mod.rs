@@ -17,6 +17,9 @@ use serde_json::{Map, Value};
 
 use crate::solve::Certificate;
 
+/// Name of the ledger in a results folder.
+pub const FILE: &str = "ledger.jsonl";
+
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -168,6 +171,20 @@ impl Writer {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Replaces the file at `path` whole or not at all.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".replacing-");
+    // Temporary files are private by default; results are as readable as the umask allows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 fn ends_mid_line(file: &mut File) -> io::Result<bool> {

@@ -33,9 +33,6 @@ use thiserror::Error;
 
 use crate::ledger::{self, Plan};
 
-/// Name of the ledger in a results folder.
-const LEDGER: &str = "ledger.jsonl";
-
 /// Turns a table into one file of the results folder.
 pub trait Exporter {
     /// Name of the file in the results folder.
@@ -107,7 +104,7 @@ pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
         .collect::<Result<Vec<_>, ExportError>>()?;
     let mut files = Vec::new();
     for (path, bytes) in contents {
-        replace(dir, &path, &bytes).map_err(|source| RenderError::Write {
+        ledger::replace(&path, &bytes).map_err(|source| RenderError::Write {
             path: path.clone(),
             source,
         })?;
@@ -130,7 +127,7 @@ pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
             source,
         },
     })?;
-    let path = dir.join(LEDGER);
+    let path = dir.join(ledger::FILE);
     let contents = ledger::read(&path).map_err(|source| RenderError::Read { path, source })?;
     let mut summary = Summary::new(&plan, &contents.latest());
     if !contents.warnings.is_empty() {
@@ -140,17 +137,4 @@ pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
         ));
     }
     Ok((summary, contents.warnings))
-}
-
-fn replace(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".rendering-");
-    // Temporary files are private by default; a table is as readable as the umask allows.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(dir)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -1,0 +1,182 @@
+//! The command line: what can be typed, and what it means.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use npsvcpp::run::Filter;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Exit codes, said once for the help and the documentation.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  all cells are done
+  1  an error
+  2  bad command line, spec or data, found before any compute
+  3  finished, but some cells failed or were skipped (each is listed with its reason)
+  130  interrupted; run the same command again to go on";
+
+/// Reproduce, question and extend NPSVC++: from a YAML experiment to the paper's tables.
+#[derive(Debug, Parser)]
+#[command(name = "npsvcpp", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// Say nothing but errors and results.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Plan, run what the ledger lacks, render.
+    Run(RunArgs),
+    /// Write tables again from the ledger; nothing is fitted.
+    Render {
+        /// Results folders.
+        #[arg(required = true, value_name = "DIR")]
+        folders: Vec<PathBuf>,
+    },
+    /// Validate a spec, print its plan and what it will cost.
+    Check {
+        /// Experiment specs.
+        #[arg(required = true, value_name = "SPEC")]
+        specs: Vec<PathBuf>,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Cells done, failed, missing; remaining time.
+    Status {
+        /// Results folder.
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// What there is, with parameters, defaults and shapes.
+    List {
+        what: Listed,
+        #[command(flatten)]
+        data: DataArgs,
+    },
+    /// Download, check and locate datasets.
+    Data {
+        #[command(subcommand)]
+        action: DataAction,
+    },
+    /// Print the JSON schema of a spec.
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Experiment specs.
+    #[arg(required = true, value_name = "SPEC")]
+    pub specs: Vec<PathBuf>,
+    /// Results folder; with several specs, one folder per spec below it [default: results/<name>].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// Splits worked on side by side [default: as many as there are cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// Threads per job [default: the cores divided by the jobs].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Memory all jobs may use together, such as 8GB [default: 4/5 of what is available].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub memory: Option<u64>,
+    /// Only a part of the plan: dataset=NAME, method=NAME or split=NUMBER; repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub only: Vec<Filter>,
+    /// Print the plan and stop.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Run cells again that failed before.
+    #[arg(long)]
+    pub retry_failed: bool,
+    /// Stop at the first failed cell.
+    #[arg(long)]
+    pub fail_fast: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DataArgs {
+    /// Folder with datasets; looked at before NPSVCPP_DATA and the user's cache.
+    #[arg(long = "data", value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// Never download.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DataAction {
+    /// Download what is missing; a broken transfer goes on where it stopped.
+    Fetch(DataNames),
+    /// Read datasets and compare them with their manifests.
+    Verify(DataNames),
+    /// Print where datasets are.
+    Path(DataNames),
+}
+
+#[derive(Debug, Args)]
+pub struct DataNames {
+    /// Datasets; all if none is named.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub data: DataArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Listed {
+    Methods,
+    Datasets,
+    Experiments,
+}
+
+/// `8GB`, `500MB`, `2GiB` or plain bytes.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "kb" | "k" => 1e3,
+        "mb" | "m" => 1e6,
+        "gb" | "g" => 1e9,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        other => return Err(format!("unknown unit `{other}`, expected KB, MB, GB or GiB")),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number > 0.0 && number * factor < 1e18 => Ok((number * factor) as u64),
+        _ => Err(format!("`{number}` is no size, expected a number such as 8GB")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("8GB"), Ok(8_000_000_000));
+        assert_eq!(parse_size("1.5gib"), Ok(1_610_612_736));
+        assert_eq!(parse_size("100"), Ok(100));
+        assert!(parse_size("8 parsecs").unwrap_err().contains("unknown unit"));
+        assert!(parse_size("").is_err());
+    }
+}

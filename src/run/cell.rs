@@ -1,0 +1,318 @@
+//! One cell: choose parameters if there is a choice, fit, predict, score, and record it all.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Instant, SystemTime};
+
+use faer::{Mat, Par};
+use ndarray::Axis;
+use serde_json::{Map, Value};
+
+use super::host;
+use super::prepare::{Candidates, Prepared, Source};
+use super::select::{self, Selection};
+use crate::ledger::{PlannedCell, Record, Status};
+use crate::model::registry::Configured;
+use crate::model::{Fit, Problem, TraceRow};
+use crate::seed::Seed;
+use crate::solve::Certificate;
+
+/// What every record of a run has in common.
+#[derive(Clone, Debug)]
+pub struct Circumstances {
+    pub host: String,
+    pub threads: usize,
+    pub version: String,
+    pub git: Option<String>,
+}
+
+/// A split's training and test side, shared by the cells of all methods on it.
+pub struct Bench<'a> {
+    prepared: &'a Prepared,
+    source: &'a Source,
+    dataset: usize,
+    split: usize,
+    par: Par,
+    problem: Problem,
+    cross: OnceLock<Mat<f64>>,
+    kernel_seconds: OnceLock<f64>,
+}
+
+/// Choices made once per dataset, so that its other splits need not repeat them.
+pub type Choices = Mutex<HashMap<(usize, usize), Arc<OnceLock<Result<Selection, String>>>>>;
+
+/// The outcome of a fit that succeeded.
+struct Scored {
+    configured_params: Value,
+    certificate: Certificate,
+    accuracy: f64,
+    balanced_accuracy: f64,
+    fit_seconds: f64,
+    predict_seconds: f64,
+    trace: Vec<TraceRow>,
+}
+
+impl<'a> Bench<'a> {
+    pub fn new(
+        prepared: &'a Prepared,
+        source: &'a Source,
+        dataset: usize,
+        split: usize,
+        par: Par,
+    ) -> Self {
+        let experiment = &prepared.plan.experiment;
+        let train = &source.splits[split].train;
+        let data = &source.dataset;
+        let y = train.iter().map(|&i| data.y[i]).collect();
+        let x = data.x.select(Axis(0), train);
+        let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
+        let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par);
+        let (cross, kernel_seconds) = (OnceLock::new(), OnceLock::new());
+        Self {
+            prepared,
+            source,
+            dataset,
+            split,
+            par,
+            problem,
+            cross,
+            kernel_seconds,
+        }
+    }
+
+    /// Runs one cell to its record; a panic inside a method fails the cell, not the run.
+    pub fn run(
+        &self,
+        cell: &PlannedCell,
+        circumstances: &Circumstances,
+        choices: &Choices,
+    ) -> (Record, Vec<TraceRow>) {
+        let started = SystemTime::now();
+        let mut selection = None;
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let candidates = &self.prepared.candidates[cell.method];
+            let point = self.choose(cell, candidates, choices, &mut selection)?;
+            self.score(point, candidates.entry.name())
+        }))
+        .unwrap_or_else(|panic| Err(format!("the method panicked: {}", panic_text(&*panic))));
+        let mut record = self.blank(cell, circumstances, started);
+        record.selection = selection
+            .map(|selection| serde_json::to_value(selection).expect("scores are numbers and text"));
+        let mut trace = Vec::new();
+        match outcome {
+            Ok(scored) => {
+                record.status = Status::Ok;
+                record.params = scored.configured_params;
+                record.accuracy = Some(scored.accuracy);
+                record.balanced_accuracy = Some(scored.balanced_accuracy);
+                record.fit_seconds = Some(scored.fit_seconds);
+                record.predict_seconds = Some(scored.predict_seconds);
+                record.certificate = Some(scored.certificate);
+                trace = scored.trace;
+            }
+            Err(reason) => record.error = Some(reason),
+        }
+        if let Some(seconds) = self.kernel_seconds.get() {
+            record
+                .extra
+                .insert("kernel_seconds".into(), (*seconds).into());
+        }
+        record.peak_mb = host::peak_memory().map(|bytes| bytes as f64 / f64::from(1 << 20));
+        (record, trace)
+    }
+
+    /// The parameter point to use, and the selection that led to it.
+    fn choose<'c>(
+        &self,
+        cell: &PlannedCell,
+        candidates: &'c Candidates,
+        choices: &Choices,
+        selection: &mut Option<Selection>,
+    ) -> Result<&'c dyn Configured, String> {
+        let settings = match &self.prepared.plan.experiment.select {
+            Some(settings) if candidates.points.len() > 1 => settings,
+            _ => return Ok(candidates.points[0].as_ref()),
+        };
+        let split = if settings.once { 0 } else { self.split };
+        let compute = || {
+            let seed = self.seed("select", split, candidates.entry.name());
+            let experiment = &self.prepared.plan.experiment;
+            select::select(
+                experiment,
+                settings,
+                self.source,
+                split,
+                candidates,
+                &seed,
+                self.par,
+            )
+        };
+        let found = if settings.once {
+            let slot = {
+                let mut choices = choices.lock().unwrap_or_else(|poison| poison.into_inner());
+                choices
+                    .entry((self.dataset, cell.method))
+                    .or_default()
+                    .clone()
+            };
+            slot.get_or_init(compute).clone()
+        } else {
+            compute()
+        }?;
+        let chosen = found.chosen;
+        *selection = Some(found);
+        let point = candidates
+            .points
+            .get(chosen)
+            .ok_or("the choice on record is not in the grid")?;
+        Ok(point.as_ref())
+    }
+
+    fn score(&self, point: &dyn Configured, method: &str) -> Result<Scored, String> {
+        self.prepare_kernel();
+        let seed = self.seed("fit", self.split, method);
+        let begun = Instant::now();
+        let fit = point
+            .fit(&self.problem, &seed)
+            .map_err(|error| error.to_string())?;
+        let fit_seconds = begun.elapsed().as_secs_f64();
+        let Fit {
+            machine,
+            certificate,
+            trace,
+        } = fit;
+        let begun = Instant::now();
+        let predicted = machine.predict(self.cross().as_ref(), self.par);
+        let predict_seconds = begun.elapsed().as_secs_f64();
+        let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
+        let configured_params = point.params();
+        Ok(Scored {
+            configured_params,
+            certificate,
+            accuracy,
+            balanced_accuracy,
+            fit_seconds,
+            predict_seconds,
+            trace,
+        })
+    }
+
+    /// Both kernel matrices, so that no method's time contains them.
+    fn prepare_kernel(&self) {
+        self.kernel_seconds.get_or_init(|| {
+            let begun = Instant::now();
+            self.problem.gram();
+            self.cross();
+            begun.elapsed().as_secs_f64()
+        });
+    }
+
+    fn cross(&self) -> &Mat<f64> {
+        self.cross.get_or_init(|| {
+            let test = &self.source.splits[self.split].test;
+            self.problem
+                .cross(self.source.dataset.x.select(Axis(0), test).view())
+        })
+    }
+
+    /// Percent correct, over samples and over classes.
+    fn accuracies(&self, predicted: &[usize]) -> (f64, f64) {
+        let dataset = &self.source.dataset;
+        let mut of_class = vec![(0_usize, 0_usize); dataset.classes.len()];
+        for (&i, &l) in self.source.splits[self.split].test.iter().zip(predicted) {
+            let (correct, total) = &mut of_class[dataset.y[i]];
+            *correct += usize::from(l == dataset.y[i]);
+            *total += 1;
+        }
+        let percent = |correct: usize, total: usize| 100.0 * correct as f64 / total as f64;
+        let correct = of_class.iter().map(|(correct, _)| correct).sum();
+        let present: Vec<f64> = of_class
+            .iter()
+            .filter(|(_, total)| *total > 0)
+            .map(|&(correct, total)| percent(correct, total))
+            .collect();
+        let balanced = present.iter().sum::<f64>() / present.len().max(1) as f64;
+        (percent(correct, predicted.len().max(1)), balanced)
+    }
+
+    /// The seed of a purpose on a split; the same for every entry of a method.
+    fn seed(&self, purpose: &str, split: usize, method: &str) -> Seed {
+        let name = &self.source.dataset.name;
+        self.prepared
+            .seed
+            .child(purpose)
+            .child(name)
+            .child(split.to_string())
+            .child(method)
+    }
+
+    fn blank(
+        &self,
+        cell: &PlannedCell,
+        circumstances: &Circumstances,
+        started: SystemTime,
+    ) -> Record {
+        let split = &self.source.splits[self.split];
+        let mut record = blank(self.prepared, cell, circumstances, started);
+        record.n_train = split.train.len();
+        record.n_test = split.test.len();
+        let method = self.prepared.candidates[cell.method].entry.name();
+        record.seed = self.seed("fit", self.split, method).number();
+        record
+            .extra
+            .insert("split_hash".into(), split.hash.clone().into());
+        record
+            .extra
+            .insert("data_hash".into(), self.source.dataset.hash.clone().into());
+        record
+    }
+}
+
+/// A record of a cell that has not been fitted (yet).
+pub fn blank(
+    prepared: &Prepared,
+    cell: &PlannedCell,
+    circumstances: &Circumstances,
+    started: SystemTime,
+) -> Record {
+    let dataset = &prepared.plan.datasets[cell.dataset];
+    let method = &prepared.plan.methods[cell.method];
+    Record {
+        cell: cell.cell.clone(),
+        experiment: prepared.plan.experiment.name.clone(),
+        dataset: dataset.name.clone(),
+        method: method.method.clone(),
+        label: method.label.clone(),
+        scheme: method.scheme.clone(),
+        split: cell.split,
+        seed: 0,
+        n_train: dataset.n_train,
+        n_test: dataset.n_test,
+        dims: dataset.dims,
+        classes: dataset.classes.len(),
+        params: Value::Null,
+        status: Status::Failed,
+        error: None,
+        accuracy: None,
+        balanced_accuracy: None,
+        fit_seconds: None,
+        predict_seconds: None,
+        peak_mb: None,
+        certificate: None,
+        selection: None,
+        started: humantime::format_rfc3339_seconds(started).to_string(),
+        host: circumstances.host.clone(),
+        threads: circumstances.threads,
+        device: "cpu".into(),
+        version: circumstances.version.clone(),
+        git: circumstances.git.clone(),
+        extra: Map::new(),
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into())
+}

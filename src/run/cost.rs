@@ -1,0 +1,110 @@
+//! What a plan will cost, before anything is fitted: operations, time and memory.
+//!
+//! Times are a rough guide: operations counted by each method over a fixed rate, which is that of
+//! one core of a present-day server. `status` does better once some cells are done.
+
+use super::prepare::Prepared;
+use crate::ledger::PlannedCell;
+use crate::model::{Cost, Shape};
+use crate::spec::SelectOn;
+
+/// Operations a core makes in a second on this mix of work.
+const FLOPS_PER_SECOND: f64 = 1.5e10;
+
+/// Cost of some cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    pub flops: f64,
+    /// Peak memory of the most demanding cell.
+    pub bytes: f64,
+}
+
+impl Estimate {
+    /// Seconds on one core.
+    pub fn seconds(&self) -> f64 {
+        self.flops / FLOPS_PER_SECOND
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            flops: self.flops + other.flops,
+            bytes: self.bytes.max(other.bytes),
+        }
+    }
+}
+
+/// The cells of `dataset` and `method`, or of all where `None`.
+pub fn estimate(prepared: &Prepared, dataset: Option<usize>, method: Option<usize>) -> Estimate {
+    prepared
+        .plan
+        .cells
+        .iter()
+        .filter(|cell| dataset.is_none_or(|index| cell.dataset == index))
+        .filter(|cell| method.is_none_or(|index| cell.method == index))
+        .map(|planned| cell(prepared, planned))
+        .fold(Estimate::default(), Estimate::and)
+}
+
+/// One cell, its kernel matrix and the choice of its parameters included.
+pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
+    let dataset = &prepared.plan.datasets[cell.dataset];
+    if dataset.unavailable.is_some() {
+        return Estimate::default();
+    }
+    let candidates = &prepared.candidates[cell.method];
+    let shape = dataset.shape();
+    let one = |shape: Shape, n_test: f64| {
+        let n = shape.n as f64;
+        let kernel = Cost {
+            flops: n * (n + n_test) * (2.0 * shape.dims as f64 + 20.0),
+            bytes: 8.0 * n * (n + n_test),
+        };
+        candidates
+            .points
+            .iter()
+            .map(|point| point.cost(shape))
+            .fold(
+                Estimate {
+                    flops: 0.0,
+                    bytes: kernel.bytes,
+                },
+                |sum, cost| Estimate {
+                    flops: sum.flops + cost.flops + kernel.flops / candidates.points.len() as f64,
+                    bytes: sum.bytes.max(kernel.bytes + cost.bytes),
+                },
+            )
+    };
+    let points = candidates.points.len() as f64;
+    let all_points = one(shape, dataset.n_test as f64);
+    let last = Estimate {
+        flops: all_points.flops / points,
+        ..all_points
+    };
+    let Some(select) = prepared
+        .plan
+        .experiment
+        .select
+        .as_ref()
+        .filter(|_| points > 1.0)
+    else {
+        return last;
+    };
+    let (n, rounds) = match select.on {
+        SelectOn::Test => (shape.n, 1),
+        SelectOn::Training => {
+            let n = select.subsample.map_or(shape.n, |size| size.min(shape.n));
+            (n - n / select.folds, select.folds)
+        }
+    };
+    let inner = one(Shape { n, ..shape }, n as f64 / select.folds as f64);
+    let repeats = if select.once {
+        1.0 / dataset.splits.len().max(1) as f64
+    } else {
+        1.0
+    };
+    let flops = inner.flops * rounds as f64 * repeats;
+    last.and(Estimate {
+        flops,
+        bytes: last.bytes + inner.bytes,
+    })
+}

@@ -1,0 +1,81 @@
+//! `--only KEY=VALUE`: a part of a plan.
+
+use std::str::FromStr;
+
+use crate::ledger::{Plan, PlannedCell};
+
+/// One condition on a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Filter {
+    Dataset(String),
+    /// A method's name or label.
+    Method(String),
+    Split(usize),
+}
+
+impl Filter {
+    pub fn matches(&self, plan: &Plan, cell: &PlannedCell) -> bool {
+        match self {
+            Self::Dataset(name) => plan.datasets[cell.dataset].name == *name,
+            Self::Method(name) => {
+                let method = &plan.methods[cell.method];
+                method.method == *name || method.label == *name
+            }
+            Self::Split(split) => cell.split == *split,
+        }
+    }
+
+    /// A sentence where the filter can match nothing in `plan`.
+    pub fn misses(&self, plan: &Plan) -> Option<String> {
+        if plan.cells.iter().any(|cell| self.matches(plan, cell)) {
+            return None;
+        }
+        let list = |names: Vec<&str>| names.join("`, `");
+        Some(match self {
+            Self::Dataset(name) => {
+                let known = plan
+                    .datasets
+                    .iter()
+                    .map(|dataset| dataset.name.as_str())
+                    .collect();
+                format!(
+                    "no dataset `{name}` in this experiment, expected one of `{}`",
+                    list(known)
+                )
+            }
+            Self::Method(name) => {
+                let known = plan
+                    .methods
+                    .iter()
+                    .map(|method| method.label.as_str())
+                    .collect();
+                format!(
+                    "no method `{name}` in this experiment, expected one of `{}`",
+                    list(known)
+                )
+            }
+            Self::Split(split) => format!("no split {split} in this experiment, they count from 0"),
+        })
+    }
+}
+
+impl FromStr for Filter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = "expected dataset=NAME, method=NAME or split=NUMBER";
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("no `=`, {expected}"))?;
+        match key.trim() {
+            "dataset" => Ok(Self::Dataset(value.trim().to_owned())),
+            "method" => Ok(Self::Method(value.trim().to_owned())),
+            "split" => value
+                .trim()
+                .parse()
+                .map(Self::Split)
+                .map_err(|_| format!("split `{}` is no whole number, {expected}", value.trim())),
+            other => Err(format!("unknown key `{other}`, {expected}")),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! How far a results folder is: done, failed, skipped, missing, and the time that is left.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+use crate::ledger::{self, Plan, Record, Status};
+
+/// The state of an experiment on disk.
+#[derive(Clone, Debug, Default)]
+pub struct FolderStatus {
+    pub name: String,
+    pub done: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub missing: usize,
+    /// Seconds of work that are left, from the mean time of finished cells of the same dataset and
+    /// method; `None` while nothing alike has finished.
+    pub seconds_left: Option<f64>,
+    /// Per dataset: name, cells done, cells planned.
+    pub datasets: Vec<(String, usize, usize)>,
+    /// Reasons of failed and skipped cells, with how many share each.
+    pub reasons: Vec<(String, usize)>,
+    pub warnings: Vec<String>,
+}
+
+/// Reads plan and ledger of `dir`.
+pub fn folder_status(dir: &Path) -> io::Result<FolderStatus> {
+    let plan = Plan::read(dir)?;
+    let contents = ledger::read(&dir.join(ledger::FILE))?;
+    let latest: HashMap<&str, &Record> = contents
+        .latest()
+        .into_iter()
+        .map(|record| (record.cell.as_str(), record))
+        .collect();
+    let mut status = FolderStatus {
+        name: plan.experiment.name.clone(),
+        datasets: plan
+            .datasets
+            .iter()
+            .map(|dataset| (dataset.name.clone(), 0, 0))
+            .collect(),
+        warnings: contents.warnings.clone(),
+        ..FolderStatus::default()
+    };
+    let mut seconds: HashMap<(usize, usize), (f64, usize)> = HashMap::new();
+    let mut missing = Vec::new();
+    for cell in &plan.cells {
+        status.datasets[cell.dataset].2 += 1;
+        match latest.get(cell.cell.as_str()) {
+            None => missing.push((cell.dataset, cell.method)),
+            Some(record) => {
+                tally(&mut status, record, cell.dataset);
+                if let Some(spent) = spent(record) {
+                    let (sum, count) = seconds.entry((cell.dataset, cell.method)).or_default();
+                    *sum += spent;
+                    *count += 1;
+                }
+            }
+        }
+    }
+    status.missing = missing.len();
+    status.seconds_left = missing
+        .iter()
+        .map(|key| seconds.get(key).map(|(sum, count)| sum / *count as f64))
+        .sum::<Option<f64>>();
+    Ok(status)
+}
+
+fn tally(status: &mut FolderStatus, record: &Record, dataset: usize) {
+    match record.status {
+        Status::Ok => {
+            status.done += 1;
+            status.datasets[dataset].1 += 1;
+            return;
+        }
+        Status::Failed => status.failed += 1,
+        Status::Skipped => status.skipped += 1,
+    }
+    let reason = record
+        .error
+        .clone()
+        .unwrap_or_else(|| "no reason on record".into());
+    match status
+        .reasons
+        .iter_mut()
+        .find(|(known, _)| *known == reason)
+    {
+        Some((_, count)) => *count += 1,
+        None => status.reasons.push((reason, 1)),
+    }
+}
+
+/// Seconds a finished cell took, its choice of parameters included.
+fn spent(record: &Record) -> Option<f64> {
+    let selection = record
+        .selection
+        .as_ref()
+        .and_then(|selection| selection["seconds"].as_f64());
+    Some(record.fit_seconds? + record.predict_seconds? + selection.unwrap_or(0.0))
+}

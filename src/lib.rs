@@ -12,6 +12,7 @@
 //! * [`run`] plans cells, executes them and appends to the [`ledger`],
 //! * [`stats`], [`paper`] and [`render`] turn a ledger into tables beside the paper's own numbers.
 
+mod catalogue;
 pub mod data;
 pub mod kernel;
 pub mod ledger;
@@ -23,3 +24,5 @@ pub mod seed;
 pub mod solve;
 pub mod spec;
 pub mod stats;
+
+pub use catalogue::catalogue;

@@ -1,1 +1,37 @@
-fn main() {}
+//! The program `npsvcpp`: arguments to calls, results to exit codes.
+//!
+//! Expected mistakes of a user end with exit code 2 and one clear sentence each; everything here
+//! returns such a [`Failure`] instead of printing it, so that there is one place that prints.
+
+mod cli;
+mod commands;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use commands::{Ending, Failure};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(&cli) {
+        Ok(ending) => ending.code(),
+        Err(failure) => {
+            failure.print();
+            failure.code()
+        }
+    }
+}
+
+fn dispatch(cli: &Cli) -> Result<Ending, Failure> {
+    match &cli.command {
+        Command::Run(arguments) => commands::run(arguments, cli.quiet),
+        Command::Render { folders } => commands::render(folders, cli.quiet),
+        Command::Check { specs, data } => commands::check(specs, data, cli.quiet),
+        Command::Status { folder } => commands::status(folder),
+        Command::List { what, data } => commands::list(*what, data),
+        Command::Data { action } => commands::data(action, cli.quiet),
+        Command::Schema => commands::schema(),
+    }
+}

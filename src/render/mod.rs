@@ -26,7 +26,7 @@ pub use parquet::CellsParquet;
 pub use summary::{Cell, Column, Counts, Place, Ranks, Row, Summary};
 pub use terminal::Terminal;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;

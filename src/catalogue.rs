@@ -1,0 +1,36 @@
+//! What a spec may name: the registries of methods and datasets, in the form [`crate::spec`] reads.
+
+use serde_json::Value;
+
+use crate::data;
+use crate::model::registry::{ConfigureError, METHODS};
+use crate::spec::{Catalogue, DatasetEntry, MethodEntry};
+
+/// All methods and datasets of this build.
+pub fn catalogue() -> Catalogue {
+    let methods = METHODS
+        .iter()
+        .map(|&entry| MethodEntry {
+            name: entry.name(),
+            title: entry.title(),
+            about: entry.about(),
+            schema: entry.schema(),
+            check: Box::new(move |params: &Value| match entry.configure(params) {
+                Ok(_) => Ok(()),
+                Err(ConfigureError::Range(bad)) => {
+                    let fragment = format!("is {}, expected {}", bad.found, bad.expected);
+                    Err((bad.parameter.to_owned(), fragment))
+                }
+                Err(ConfigureError::Shape(error)) => Err((String::new(), error.to_string())),
+            }),
+        })
+        .collect();
+    let datasets = data::registry::all()
+        .iter()
+        .map(|entry| DatasetEntry {
+            name: entry.manifest.name.clone(),
+            title: entry.manifest.title.clone(),
+        })
+        .collect();
+    Catalogue { methods, datasets }
+}

@@ -1,0 +1,80 @@
+//! `list methods|datasets|experiments`.
+
+use std::path::Path;
+
+use npsvcpp::data::{Location, describe};
+use npsvcpp::model::registry::METHODS;
+use serde_json::Value;
+
+use super::{Ending, Failure, load, store};
+use crate::cli::{DataArgs, Listed};
+
+pub fn list(what: Listed, data: &DataArgs) -> Result<Ending, Failure> {
+    match what {
+        Listed::Methods => methods(),
+        Listed::Datasets => datasets(data)?,
+        Listed::Experiments => experiments()?,
+    }
+    Ok(Ending::Complete)
+}
+
+fn methods() {
+    for entry in METHODS {
+        println!("{:<10} {}: {}", entry.name(), entry.title(), entry.about());
+        let (schema, defaults) = (entry.schema(), entry.defaults());
+        let Some(parameters) = defaults.as_object() else { continue };
+        for (name, default) in parameters {
+            let about = &schema["properties"][name]["description"];
+            println!("    {name:<14} {:<24} {}", compact(default), first_line(about));
+        }
+    }
+}
+
+fn compact(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn first_line(description: &Value) -> &str {
+    description.as_str().and_then(|text| text.lines().next()).unwrap_or_default()
+}
+
+fn datasets(data: &DataArgs) -> Result<(), Failure> {
+    for dataset in describe(&store(data)?) {
+        let shape = format!("{} x {} x {}", dataset.samples, dataset.dims, dataset.classes);
+        let place = match dataset.location {
+            Location::Embedded => "part of the program".to_owned(),
+            Location::Files(paths) => paths
+                .first()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
+            Location::Missing => "not here; `npsvcpp data fetch` says how to get it".to_owned(),
+        };
+        println!("{:<10} {shape:<20} {}", dataset.name, dataset.title);
+        println!("    licence: {}", dataset.licence);
+        println!("    {place}");
+    }
+    Ok(())
+}
+
+fn experiments() -> Result<(), Failure> {
+    let folder = Path::new("experiments");
+    let entries = std::fs::read_dir(folder).map_err(|error| {
+        Failure::input(format!("cannot read the folder {}: {error}", folder.display()))
+    })?;
+    let mut paths: Vec<_> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    paths.sort();
+    for path in paths {
+        match load(&path) {
+            Ok(loaded) => println!("{:<34} {}", path.display(), loaded.experiment.title),
+            Err(_) => println!("{:<34} not sound; `npsvcpp check` says why", path.display()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! `check SPEC...` and `run --dry-run`: the plan in words, with what it will cost.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use npsvcpp::run::{self, Prepared, estimate};
+use npsvcpp::spec::Experiment;
+
+use super::{Ending, Failure, duration, load, store};
+use crate::cli::DataArgs;
+use crate::progress::Display;
+
+pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, Failure> {
+    let store = store(data)?;
+    let mut ending = Ending::Complete;
+    for path in specs {
+        let loaded = load(path)?;
+        let display = Display::new(quiet);
+        let prepared = run::prepare(&loaded, &store, |name| display.loading(name))?;
+        display.loaded();
+        print!("{}", describe(&prepared));
+        if prepared.sources.iter().any(Option::is_none) {
+            ending = Ending::Incomplete;
+        }
+    }
+    Ok(ending)
+}
+
+/// The plan in words.
+pub fn describe(prepared: &Prepared) -> String {
+    let plan = &prepared.plan;
+    let experiment = &plan.experiment;
+    let mut text = format!("{}: {}\n", experiment.name, experiment.title);
+    text += &protocol(experiment);
+    text += "\ndatasets\n";
+    for (index, dataset) in plan.datasets.iter().enumerate() {
+        text += &match &dataset.unavailable {
+            Some(reason) => format!("  {:<12} skipped: {reason}\n", dataset.name),
+            None => {
+                let cost = estimate(prepared, Some(index), None);
+                format!(
+                    "  {:<12} {} samples x {} dims x {} classes, {} train / {} test, {} splits; \
+                     about {} on one core, {:.2} GB\n",
+                    dataset.name,
+                    dataset.samples,
+                    dataset.dims,
+                    dataset.classes.len(),
+                    dataset.n_train,
+                    dataset.n_test,
+                    dataset.splits.len(),
+                    duration(cost.seconds()),
+                    cost.bytes / 1e9,
+                )
+            }
+        };
+    }
+    text += "\nmethods (defaults included)\n";
+    for (index, method) in plan.methods.iter().enumerate() {
+        let cost = estimate(prepared, None, Some(index));
+        let time = duration(cost.seconds());
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {:<20} {}; about {time} on one core", method.label, method.method);
+        for point in prepared.candidates[index].points.iter().take(SHOWN_POINTS) {
+            let _ = writeln!(text, "      {}", point.params());
+        }
+        if method.points > SHOWN_POINTS {
+            let _ = writeln!(text, "      ... {} points in all, chosen by `select`", method.points);
+        }
+    }
+    let total = estimate(prepared, None, None);
+    let _ = writeln!(
+        text,
+        "\n{} cells; about {} on one core (a rough guide), at most {:.2} GB per job",
+        plan.cells.len(),
+        duration(total.seconds()),
+        total.bytes / 1e9
+    );
+    text
+}
+
+/// Points of a grid that are spelt out.
+const SHOWN_POINTS: usize = 1;
+
+fn protocol(experiment: &Experiment) -> String {
+    let splits = &experiment.splits;
+    let mut text = format!(
+        "seed {}, {} splits with a training share of {}{}, kernel {}, jitter {}\n",
+        experiment.seed,
+        splits.repeats,
+        splits.train_fraction,
+        if splits.stratified { ", stratified" } else { "" },
+        json(&experiment.kernel),
+        experiment.jitter,
+    );
+    if let Some(select) = &experiment.select {
+        let _ = writeln!(text, "select {}", json(select));
+    }
+    if let Some(compare) = &experiment.compare {
+        let _ = writeln!(text, "compare {}", json(compare));
+    }
+    text
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -343,7 +343,7 @@ impl Store {
         part: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<bool, Unfit> {
-        let server = server_of(&file.url);
+        let server = download::server_of(&file.url);
         if let Some(reason) = self.silent().get(server) {
             return Err(Unfit::Download(reason.clone()));
         }
@@ -433,13 +433,6 @@ enum Unfit {
     Content(DataError),
     #[error("what was sent is not the dataset ({0})")]
     Resumed(DataError),
-}
-
-/// Scheme and host of an address.
-fn server_of(url: &str) -> &str {
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
-    &url[..end]
 }
 
 fn read_embedded(entry: &Entry) -> Result<Dataset, DataError> {

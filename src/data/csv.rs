@@ -26,6 +26,14 @@ pub(crate) fn parse(
         delimiter: None,
         path,
     };
+    parse_records(&mut records, label).map_err(|error| records.lines.blame(error, path))
+}
+
+fn parse_records(
+    records: &mut Records<impl BufRead>,
+    label: Option<&str>,
+) -> Result<Samples, DataError> {
+    let path = records.path;
     let Some(first) = records.next()? else {
         return Err(DataError::content(
             path,

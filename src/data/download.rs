@@ -198,7 +198,7 @@ fn content_range(response: &Response<ureq::Body>) -> Option<(Option<u64>, Option
 }
 
 fn refused(url: &str, error: &ureq::Error) -> Failure {
-    let reason = format!("{url} cannot be reached ({error})");
+    let reason = format!("{} cannot be reached ({error})", server_of(url));
     match error {
         ureq::Error::HostNotFound
         | ureq::Error::ConnectionFailed
@@ -206,4 +206,11 @@ fn refused(url: &str, error: &ureq::Error) -> Failure {
         | ureq::Error::Io(_) => Failure::NoServer(reason),
         _ => Failure::Other(reason),
     }
+}
+
+/// Scheme and host of an address.
+pub(crate) fn server_of(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
+    &url[..end]
 }

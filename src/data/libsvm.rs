@@ -31,21 +31,8 @@ pub(crate) fn read(path: &Path) -> Result<Samples, DataError> {
 
 /// Reads LIBSVM text from `reader`; `path` is named in errors.
 pub(crate) fn parse(reader: impl BufRead, path: &Path) -> Result<Samples, DataError> {
-    let mut rows = Rows::default();
     let mut lines = Lines::new(reader);
-    while let Some((line, text)) = lines.next(path)? {
-        rows.push(text).map_err(|bad| {
-            DataError::content(
-                path,
-                Place::Text {
-                    line,
-                    column: bad.column,
-                },
-                bad.found,
-                bad.expected,
-            )
-        })?;
-    }
+    let rows = parse_lines(&mut lines, path).map_err(|error| lines.blame(error, path))?;
     if rows.labels.is_empty() {
         return Err(DataError::content(
             path,
@@ -55,6 +42,20 @@ pub(crate) fn parse(reader: impl BufRead, path: &Path) -> Result<Samples, DataEr
         ));
     }
     rows.dense(path)
+}
+
+fn parse_lines(lines: &mut Lines<impl BufRead>, path: &Path) -> Result<Rows, DataError> {
+    let mut rows = Rows::default();
+    while let Some((line, text)) = lines.next(path)? {
+        rows.push(text).map_err(|bad| {
+            let place = Place::Text {
+                line,
+                column: bad.column,
+            };
+            DataError::content(path, place, bad.found, bad.expected)
+        })?;
+    }
+    Ok(rows)
 }
 
 /// Rows as read: entries of all rows one after the other, and where each row ends.

@@ -23,7 +23,7 @@ pub(crate) fn load(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError
     }
     // Column after column of words x documents is row after row of documents x words.
     let shape = (documents.columns, documents.rows);
-    let x = Array2::from_shape_vec(shape, documents.values)
+    let x = Array2::from_shape_vec(shape, documents.values.clone())
         .map_err(|error| file.refuse("documents", error.to_string(), "words x documents"))?;
     let labels = groups.values.iter().map(f64::to_string).collect();
     Ok(Samples { x, labels })

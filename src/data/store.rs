@@ -165,14 +165,27 @@ impl Store {
 
     /// The dataset called `name`: embedded, else from a data folder, else downloaded.
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
-        self.load_entry(registry::find(name)?)
+        self.load_with(name, &mut |_| {})
     }
 
-    fn load_entry(&self, entry: &Entry) -> Result<Dataset, DataError> {
+    /// As [`Store::load`], telling how far a download is.
+    pub fn load_with(
+        &self,
+        name: &str,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Dataset, DataError> {
+        self.load_entry(registry::find(name)?, progress)
+    }
+
+    fn load_entry(
+        &self,
+        entry: &Entry,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Dataset, DataError> {
         match self.locate(entry) {
             Location::Embedded => read_embedded(entry),
             Location::Files(paths) => read(entry, &paths),
-            Location::Missing => self.fetch(entry, &mut |_| {}).map(|(_, dataset)| dataset),
+            Location::Missing => self.download(entry, progress).map(|(_, dataset)| dataset),
         }
     }
 
@@ -330,7 +343,7 @@ impl Store {
         part: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<bool, Unfit> {
-        let server = server_of(&file.url);
+        let server = download::server_of(&file.url);
         if let Some(reason) = self.silent().get(server) {
             return Err(Unfit::Download(reason.clone()));
         }
@@ -373,7 +386,7 @@ impl Store {
         let place = target.join(&manifest.name);
         let (what, remedy) = match &manifest.by_hand {
             Some(content) => (
-                format!("the folder `{}`", manifest.name),
+                format!("folder `{}`", manifest.name),
                 format!(
                     "it has no direct download: see {} and put {content} into {}",
                     manifest.homepage,
@@ -420,13 +433,6 @@ enum Unfit {
     Content(DataError),
     #[error("what was sent is not the dataset ({0})")]
     Resumed(DataError),
-}
-
-/// Scheme and host of an address.
-fn server_of(url: &str) -> &str {
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
-    &url[..end]
 }
 
 fn read_embedded(entry: &Entry) -> Result<Dataset, DataError> {
@@ -579,6 +585,10 @@ mod tests {
         store
     }
 
+    fn load(store: &Store, entry: &Entry) -> Result<Dataset, DataError> {
+        store.load_entry(entry, &mut |_| {})
+    }
+
     struct Outcome {
         result: Result<(Fetched, Dataset), DataError>,
         ranges: Vec<Option<u64>>,
@@ -705,12 +715,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("tiny")).unwrap();
         fs::write(folder.path().join("tiny/tiny.txt"), TEXT).unwrap();
-        let load = |only: &str| {
-            store(folder.path(), true).load_entry(&entry("http://127.0.0.1:1", Some(only)))
+        let load_only = |only: &str| {
+            load(
+                &store(folder.path(), true),
+                &entry("http://127.0.0.1:1", Some(only)),
+            )
         };
         let right = hex(&Sha256::digest(TEXT));
-        assert_eq!(load(&right).unwrap().notes, ["tiny.txt is the original"]);
-        let error = load(&"ab".repeat(32)).unwrap_err();
+        assert_eq!(
+            load_only(&right).unwrap().notes,
+            ["tiny.txt is the original"]
+        );
+        let error = load_only(&"ab".repeat(32)).unwrap_err();
         assert!(matches!(&error, DataError::Hash { found, .. } if *found == right));
         assert!(!error.is_unavailable());
     }
@@ -738,11 +754,11 @@ mod tests {
             .unwrap();
         let entry = entry(&format!("http://{address}"), None);
         let store = store(folder.path(), false);
-        let first = store.load_entry(&entry).unwrap_err();
+        let first = load(&store, &entry).unwrap_err();
         assert!(first.is_unavailable());
         assert_eq!(store.silent().len(), 1);
         assert_eq!(
-            store.load_entry(&entry).unwrap_err().to_string(),
+            load(&store, &entry).unwrap_err().to_string(),
             first.to_string()
         );
     }
@@ -755,9 +771,11 @@ mod tests {
             "a file where a folder should be",
         )
         .unwrap();
-        let error = store(folder.path(), false)
-            .load_entry(&entry("http://127.0.0.1:1", None))
-            .unwrap_err();
+        let error = load(
+            &store(folder.path(), false),
+            &entry("http://127.0.0.1:1", None),
+        )
+        .unwrap_err();
         assert!(error.is_unavailable());
         assert!(error.to_string().contains("cannot be written"), "{error}");
     }

@@ -93,7 +93,22 @@ impl<R: BufRead> Lines<R> {
         };
         Ok(Some((self.number, &self.line[start..end.max(start)])))
     }
+
+    /// The error to report when `error` was found in what was read: in damaged compressed data
+    /// nonsense comes out long before the checksum tells, so the rest is read for it first.
+    pub(crate) fn blame(&mut self, error: DataError, path: &Path) -> DataError {
+        let mut rest = (&mut self.reader).take(MAX_SEARCH);
+        match (&error, io::copy(&mut rest, &mut io::sink())) {
+            (DataError::Content { .. }, Err(damage)) => {
+                damaged(path, self.number.saturating_sub(1), damage)
+            }
+            _ => error,
+        }
+    }
 }
+
+/// How far to read on after an error in search of damage.
+const MAX_SEARCH: u64 = 1 << 28;
 
 /// Decoders report damage as I/O errors; what they mean to a user is a broken file.
 fn damaged(path: &Path, lines: u64, error: io::Error) -> DataError {

@@ -608,7 +608,7 @@ fn mismatch_help(node: &Node, forms: &[&Form]) -> Option<String> {
             Some("put it in brackets to make it a list".into())
         }
         Kind::Int(_) | Kind::Float(_) | Kind::Bool(_)
-            if wants("string") && known_names(forms).is_empty() =>
+            if wants("string") && !wants("integer") && known_names(forms).is_empty() =>
         {
             Some("put it in quotes to make it a string".into())
         }

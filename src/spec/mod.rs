@@ -14,6 +14,8 @@ mod range;
 mod read;
 mod resolve;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use catalogue::{Catalogue, Check, DatasetEntry, MethodEntry};
@@ -48,7 +50,7 @@ pub fn parse(text: &str, name: &str, catalogue: &Catalogue) -> Result<Loaded, Sp
     let mut findings = Vec::new();
     source.root = match node::parse(text, &mut findings) {
         Ok(root) => root,
-        Err(finding) => return Err(fail(&source, vec![finding])),
+        Err(finding) => return Err(fail(&source, vec![*finding])),
     };
     let schema = schema(catalogue);
     let mut checker = Checker::new(&schema);

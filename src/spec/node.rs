@@ -9,7 +9,7 @@ use serde_saphyr::{
     Spanned,
 };
 
-use super::phrase::name_of;
+use super::phrase::{name_of, printable};
 use super::problem::{Finding, Place};
 
 /// A value and where it stands.
@@ -63,9 +63,9 @@ impl Node {
 }
 
 /// Parses `text`; keys given twice are reported in `findings` and their first value is kept.
-pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Finding> {
-    let root: Spanned<Raw> =
-        serde_saphyr::from_str_with_options(text, options()).map_err(|e| syntax_error(text, &e))?;
+pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Box<Finding>> {
+    let root: Spanned<Raw> = serde_saphyr::from_str_with_options(text, options())
+        .map_err(|e| Box::new(syntax_error(text, &e)))?;
     Ok(node(root, findings))
 }
 
@@ -108,7 +108,7 @@ fn syntax_error(text: &str, error: &Error) -> Finding {
         ),
         error => {
             let message = DefaultMessageFormatter.format_message(error);
-            Finding::new(at, format!("not valid YAML: {}", message.escape_debug()))
+            Finding::new(at, format!("not valid YAML: {}", printable(&message)))
         }
     }
 }
@@ -254,7 +254,7 @@ mod tests {
         let b = root.get("b").expect("a key");
         assert_eq!((b.key_at.line, b.key_at.column), (2, 1));
         let c = b.value.items()[1].get("c").expect("a key");
-        assert_eq!((c.value.at.line, c.value.at.column), (2, 13));
+        assert_eq!((c.value.at.line, c.value.at.column), (2, 12));
         assert_eq!(&text[c.value.at.offset..][..c.value.at.length], "-2.5");
     }
 

@@ -34,7 +34,21 @@ pub(super) fn did_you_mean(name: &str) -> String {
 
 /// A name between backticks, shortened and free of control characters.
 pub(super) fn name_of(name: &str) -> String {
-    format!("`{}`", shortened(name).escape_debug())
+    format!("`{}`", printable(&shortened(name)))
+}
+
+/// Text that keeps to its line and its direction: control characters are escaped.
+pub(super) fn printable(text: &str) -> String {
+    let harmful =
+        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match harmful(character) {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    shown
 }
 
 /// "`a`", or "one of `a`, `b`".

@@ -288,7 +288,7 @@ impl SpecError {
     }
 
     fn omission(&self) -> Option<String> {
-        (self.omitted > 0).then(|| format!("and {} more", count(self.omitted, "problem")))
+        (self.omitted > 0).then(|| format!("and {}", count(self.omitted, "more problem")))
     }
 }
 

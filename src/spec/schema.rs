@@ -25,6 +25,8 @@ pub fn schema(catalogue: &Catalogue) -> Value {
     let mut definitions = take_definitions(&mut root);
     definitions.insert("Range".into(), range());
     definitions.insert("Dataset".into(), datasets(catalogue));
+    // Taken before the methods' own definitions join, so that none of them can have the name.
+    definitions.insert("Method".into(), Value::Null);
     let methods = methods(catalogue, &mut definitions);
     definitions.insert("Method".into(), methods);
     for (key, item) in [("datasets", "Dataset"), ("methods", "Method")] {

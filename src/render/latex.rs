@@ -105,7 +105,8 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
         }
     }
     let caption = format!(
-        "The paper's Table {} beside ours; the difference is ours minus the paper's, in points.{}",
+        "The paper's Table {} beside ours; the difference is ours minus the paper's, in points, \
+         taken before rounding.{}",
         escape(&table.table),
         if summary.rows.iter().any(|row| row.other_problem) {
             " Rows with $\\neq$ are not the problem of the paper's row."

@@ -253,7 +253,7 @@ impl Summary {
 
 impl Row {
     fn new(dataset: &PlannedDataset, outcomes: &[BTreeMap<usize, Outcome>]) -> Self {
-        let shape = dataset.unavailable.is_none().then(|| paper::Shape {
+        let shape = dataset.unavailable.is_none().then_some(paper::Shape {
             n_train: dataset.n_train,
             n_test: dataset.n_test,
             dims: dataset.dims,

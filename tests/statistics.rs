@@ -92,6 +92,37 @@ fn many_methods_over_many_datasets() {
     }
 }
 
+/// Expected values from SciPy 1.17.1, `wilcoxon` and `friedmanchisquare` with their defaults.
+#[test]
+fn ties_zeros_and_many_differences() {
+    let tied = signed_rank(&[1.0, 1.0, -1.0, 2.0, 2.0, -3.0, 0.0, 4.0, 0.5]).expect("values");
+    assert_eq!((tied.n, tied.w), (8, 10.0));
+    close(tied.p, 0.3046875);
+
+    let untied: Vec<f64> = (0..30)
+        .map(|i| f64::from(i * 7919 % 101 - 40) * 0.01 + f64::from(i) * 1e-4)
+        .collect();
+    let exact = signed_rank(&untied).expect("values");
+    assert_eq!((exact.n, exact.w), (30, 156.0));
+    close(exact.p, 0.11907656863331795);
+
+    let many: Vec<f64> = (0..70).map(|i| f64::from(i * 37 % 23 - 8) * 0.25).collect();
+    let approximate = signed_rank(&many).expect("values");
+    assert_eq!((approximate.n, approximate.w), (67, 635.5));
+    close(approximate.p, 0.0016457061805845376);
+
+    let rows = [
+        vec![1.0, 2.0, 2.0, 3.0],
+        vec![2.0, 2.0, 1.0, 4.0],
+        vec![3.0, 3.0, 3.0, 1.0],
+        vec![1.0, 4.0, 2.0, 2.0],
+        vec![5.0, 1.0, 1.0, 1.0],
+    ];
+    let test = friedman(&rows).expect("five rows of four");
+    close(test.chi2, 1.0);
+    close(test.p, 0.8012519569012005);
+}
+
 #[test]
 fn far_tails_keep_their_digits() {
     // Two differences leave one degree of freedom, the Cauchy distribution: p = 2 atan(1/t) / pi.

@@ -47,7 +47,7 @@ impl Exporter for Csv {
 }
 
 fn figures(cell: &Cell) -> [String; HEADER.len() - 3] {
-    let p = |verdict: &Option<Verdict>| optional(verdict.as_ref().map(|v| v.p));
+    let p = |verdict: &Option<Verdict>| optional(verdict.as_ref().map(|v| rounded(v.p)));
     let mark = |verdict: &Option<Verdict>| verdict.as_ref().map(Verdict::mark).unwrap_or_default();
     let paper_mark = cell.paper.and_then(|paper| paper.mark);
     [
@@ -70,7 +70,12 @@ fn figures(cell: &Cell) -> [String; HEADER.len() - 3] {
 
 /// The shortest digits that read back as the same number; nothing for no number.
 fn optional(value: Option<f64>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+    value.map(|value| format!("{value:?}")).unwrap_or_default()
+}
+
+/// Ten significant digits: beyond them p depends on the platform's mathematics library.
+fn rounded(p: f64) -> f64 {
+    format!("{p:.9e}").parse().unwrap_or(p)
 }
 
 /// Quotes a field as RFC 4180 asks, where needed.
@@ -87,8 +92,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_needed() {
+    fn fields_read_back_as_they_were() {
         assert_eq!(quoted("TWSVM (tuned)"), "TWSVM (tuned)");
+        assert_eq!(optional(None), "");
+        assert_eq!(optional(Some(1.0)), "1.0");
+        assert_eq!(optional(Some(rounded(1.0 / 3e8))), "3.333333333e-9");
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 }

@@ -32,7 +32,8 @@ fn header(summary: &Summary) -> String {
     };
     format!(
         "% Include with \\input{{table.tex}} in a document that loads \\usepackage{{booktabs}};\n\
-         % refer to it with \\ref and {labels}.\n\
+         % if it loads graphicx too, a table wider than the line shrinks to it.\n\
+         % Labels: {labels}.\n\
          % {}\n\
          % {}\n",
         escape(&summary.provenance),
@@ -105,7 +106,8 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
         }
     }
     let caption = format!(
-        "The paper's Table {} beside ours; the difference is ours minus the paper's, in points.{}",
+        "The paper's Table {} beside ours; the difference is ours minus the paper's, in points, \
+         taken before rounding.{}",
         escape(&table.table),
         if summary.rows.iter().any(|row| row.other_problem) {
             " Rows with $\\neq$ are not the problem of the paper's row."
@@ -117,12 +119,17 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
     float(&caption, &label, "llccr", &body, &[])
 }
 
+/// A floating table that shrinks to the line where it is too wide and graphicx is loaded.
 fn float(caption: &str, label: &str, columns: &str, body: &str, notes: &[String]) -> String {
     let mut text = format!(
         "\\begin{{table}}[tp]\n\\centering\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n\
          \\caption{{{caption}}}\n\\label{{{label}}}\n\
+         \\setbox0=\\hbox{{%\n\
          \\begin{{tabular}}{{@{{}}{columns}@{{}}}}\n\\toprule\n{body}\\bottomrule\n\
-         \\end{{tabular}}\n"
+         \\end{{tabular}}}}%\n\
+         \\leavevmode\\ifdim\\wd0>\\linewidth\n\
+         \\ifdefined\\resizebox\\resizebox{{\\linewidth}}{{!}}{{\\box0}}\\else\\box0\\fi\n\
+         \\else\\box0\\fi\n"
     );
     if !notes.is_empty() {
         text.push_str(&format!(
@@ -209,7 +216,11 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str(r"\textless{}"),
             '>' => escaped.push_str(r"\textgreater{}"),
             '|' => escaped.push_str(r"\textbar{}"),
-            '"' => escaped.push_str(r"\textquotedbl{}"),
+            '"' | '”' => escaped.push_str(r"\textquotedblright{}"),
+            '“' => escaped.push_str(r"\textquotedblleft{}"),
+            '‘' => escaped.push_str(r"\textquoteleft{}"),
+            '’' => escaped.push_str(r"\textquoteright{}"),
+            '…' => escaped.push_str(r"\dots{}"),
             '`' => escaped.push_str(r"\textasciigrave{}"),
             // Two in a row would be set as one dash, and an option could not be read off.
             '-' if escaped.ends_with('-') => escaped.push_str("{}-"),
@@ -224,14 +235,25 @@ fn escape(text: &str) -> String {
             '‖' => escaped.push_str(r"$\|$"),
             '§' => escaped.push_str(r"\S{}"),
             '¶' => escaped.push_str(r"\P{}"),
+            '×' => escaped.push_str(r"$\times$"),
+            '≠' => escaped.push_str(r"$\neq$"),
+            '≤' => escaped.push_str(r"$\leq$"),
+            '≥' => escaped.push_str(r"$\geq$"),
             '↑' => escaped.push_str(r"$\uparrow$"),
-            '\u{c0}'..='\u{17e}' if c.is_alphabetic() => escaped.push(c),
+            // The default font encoding has the letters of Latin-1 but for these four.
+            'Ð' | 'ð' | 'Þ' | 'þ' => escaped.push_str(&code_point(c)),
+            'À'..='ÿ' if c.is_alphabetic() => escaped.push(c),
             c if c.is_ascii() && !c.is_ascii_control() => escaped.push(c),
             c if c.is_control() => escaped.push(' '),
-            c => escaped.push_str(&format!("\\texttt{{U+{:04X}}}", u32::from(c))),
+            c => escaped.push_str(&code_point(c)),
         }
     }
     escaped
+}
+
+/// Stands for a character that not every engine can set.
+fn code_point(c: char) -> String {
+    format!("\\texttt{{U+{:04X}}}", u32::from(c))
 }
 
 #[cfg(test)]

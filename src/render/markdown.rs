@@ -94,7 +94,7 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
             text.push_str(&line(&cells));
         }
     }
-    text.push_str("\nDifference: ours minus the paper's, in points.");
+    text.push_str("\nDifference: ours minus the paper's, in points, taken before rounding.");
     if summary.rows.iter().any(|row| row.other_problem) {
         text.push_str(" ≠: not the problem of the paper's row, see the warnings.");
     }
@@ -166,11 +166,13 @@ fn rule(left: &[&str], right: usize) -> String {
 /// Keeps text from being read as markup.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars() {
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        // A lone `<` or `&` is no markup, and legends read better without a backslash.
+        let lone = rest.peek().is_none_or(|next| next.is_whitespace());
         match c {
-            '<' => escaped.push_str("&lt;"),
-            '&' => escaped.push_str("&amp;"),
-            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' => {
+            '<' | '&' if lone => escaped.push(c),
+            '<' | '&' | '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '#' | '~' => {
                 escaped.push('\\');
                 escaped.push(c);
             }
@@ -186,6 +188,7 @@ mod tests {
 
     #[test]
     fn nothing_in_a_name_becomes_markup() {
-        assert_eq!(escape("a|b*c_d`e<f>"), r"a\|b\*c\_d\`e&lt;f>");
+        assert_eq!(escape("a|b*c_d`e<f>"), r"a\|b\*c\_d\`e\<f>");
+        assert_eq!(escape("p < 0.05 & &lt;"), r"p < 0.05 & \&lt;");
     }
 }

@@ -10,6 +10,7 @@ mod latex;
 mod markdown;
 mod marks;
 mod notes;
+mod origin;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod summary;

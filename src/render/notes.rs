@@ -24,11 +24,12 @@ pub(super) fn attach(
     let mut notes = Vec::new();
     for ((dataset, outcomes), row) in plan.datasets.iter().zip(outcomes).zip(rows) {
         about_data(dataset, row, &mut notes);
+        about_tests(columns, row, &mut notes);
         if dataset.unavailable.is_none() {
             about_endings(columns, outcomes, row, &mut notes);
         }
         if let Some(comparison) = comparison {
-            about_tests(columns, comparison, row, &mut notes);
+            about_spread(columns, comparison.reference, row, &mut notes);
         }
     }
     notes
@@ -121,15 +122,9 @@ fn which(splits: &[String], planned: usize) -> String {
     }
 }
 
-/// Tests on fewer splits than planned, and differences without spread.
-fn about_tests(
-    columns: &[Column],
-    comparison: &Comparison,
-    row: &mut Row,
-    notes: &mut Vec<String>,
-) {
+/// Tests on fewer splits than planned.
+fn about_tests(columns: &[Column], row: &mut Row, notes: &mut Vec<String>) {
     let splits = row.splits();
-    let tested = |cell: &Cell| cell.naive.as_ref().or(cell.corrected.as_ref()).map(|v| v.n);
     let fewer: Vec<String> = (row.cells.iter().zip(columns))
         .filter_map(|(cell, column)| Some((tested(cell)?, &column.label)))
         .filter(|(n, _)| *n < splits)
@@ -143,7 +138,17 @@ fn about_tests(
         );
         row.footnotes.push(add(notes, text));
     }
-    let Some(reference) = row.cells.get(comparison.reference) else {
+}
+
+/// On how many splits a cell was tested, if it was.
+fn tested(cell: &Cell) -> Option<usize> {
+    let verdict = cell.naive.as_ref().or(cell.corrected.as_ref());
+    verdict.map(|verdict| verdict.n)
+}
+
+/// Differences without spread.
+fn about_spread(columns: &[Column], reference: usize, row: &mut Row, notes: &mut Vec<String>) {
+    let Some(reference) = row.cells.get(reference) else {
         return;
     };
     let reference = reference.values.clone();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::marks::{Comparison, Verdict};
-use super::text::{clean, counted, letter, listed};
-use super::{notes, warnings};
+use super::text::{clean, letter, listed};
+use super::{notes, origin, warnings};
 use crate::ledger::{Plan, PlannedDataset, Record, Status};
 use crate::paper::{self, Unit};
 use crate::spec::{DatasetSpec, Test};
@@ -185,16 +185,7 @@ impl Summary {
         let columns = columns(plan);
         let (comparison, unknown_reference) = Comparison::of(plan, &columns);
         let (paper, unknown_table) = paper_table(plan);
-        let mut rows: Vec<Row> = (plan.datasets.iter().zip(&outcomes).enumerate())
-            .map(|(index, (dataset, outcomes))| {
-                let registered = registered(plan, index, dataset);
-                let mut row = Row::new(dataset, outcomes);
-                row.compare(comparison.as_ref());
-                row.place();
-                row.set_beside(paper, registered, plan);
-                row
-            })
-            .collect();
+        let mut rows = rows(plan, &outcomes, comparison.as_ref(), paper);
         let footnotes = notes::attach(plan, &columns, comparison.as_ref(), &outcomes, &mut rows);
         let paper = paper.filter(|_| rows.iter().flat_map(|row| &row.cells).any(has_paper));
         let counts = (rows.iter().flat_map(|row| &row.cells))
@@ -206,8 +197,8 @@ impl Summary {
             experiment: clean(&plan.experiment.name),
             title: clean(&plan.experiment.title),
             ranks: ranks(&rows),
-            provenance: provenance(plan, &used),
-            state: state(counts),
+            provenance: origin::provenance(plan, &used),
+            state: origin::state(counts),
             columns,
             rows,
             comparison,
@@ -253,7 +244,7 @@ impl Summary {
 
 impl Row {
     fn new(dataset: &PlannedDataset, outcomes: &[BTreeMap<usize, Outcome>]) -> Self {
-        let shape = dataset.unavailable.is_none().then(|| paper::Shape {
+        let shape = dataset.unavailable.is_none().then_some(paper::Shape {
             n_train: dataset.n_train,
             n_test: dataset.n_test,
             dims: dataset.dims,
@@ -424,6 +415,23 @@ fn outcomes(plan: &Plan, by_cell: &HashMap<&str, &Record>) -> Outcomes {
     table
 }
 
+fn rows(
+    plan: &Plan,
+    outcomes: &Outcomes,
+    comparison: Option<&Comparison>,
+    paper: Option<&'static paper::Table>,
+) -> Vec<Row> {
+    (plan.datasets.iter().zip(outcomes).enumerate())
+        .map(|(index, (dataset, outcomes))| {
+            let mut row = Row::new(dataset, outcomes);
+            row.compare(comparison);
+            row.place();
+            row.set_beside(paper, registered(plan, index, dataset), plan);
+            row
+        })
+        .collect()
+}
+
 /// The paper's table that the experiment reproduces, or a warning that there is none.
 fn paper_table(plan: &Plan) -> (Option<&'static paper::Table>, Option<String>) {
     let Some(reproduces) = &plan.experiment.reproduces else {
@@ -479,73 +487,4 @@ fn ranks(rows: &[Row]) -> Option<Ranks> {
         datasets: complete.len(),
         friedman: stats::friedman(&complete),
     })
-}
-
-fn state(counts: Counts) -> String {
-    let Counts {
-        ok,
-        failed,
-        skipped,
-        missing,
-    } = counts;
-    let planned = counts.planned();
-    let ended = [
-        (failed, "failed"),
-        (skipped, "skipped"),
-        (missing, "not run"),
-    ];
-    let rest: Vec<String> = ended
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    let rest = rest.join(", ");
-    if planned == 0 {
-        "The plan has no cells.".to_owned()
-    } else if missing == planned {
-        format!(
-            "Nothing has run yet: none of the {} is in the ledger.",
-            counted(planned, "planned cell")
-        )
-    } else if ok == 0 {
-        format!("No cell succeeded: of {planned} planned, {rest}.")
-    } else if missing > 0 {
-        format!("Unfinished: of {planned} cells {ok} ok, {rest}; all numbers are preliminary.")
-    } else if ok < planned {
-        format!("Finished: of {planned} cells {ok} ok, {rest}.")
-    } else {
-        format!("Finished: all {planned} cells ok.")
-    }
-}
-
-/// One line that identifies what made the numbers; no times, so rendering again changes nothing.
-fn provenance(plan: &Plan, used: &[Record]) -> String {
-    let experiment = &plan.experiment;
-    let splits = &experiment.splits;
-    let mut builds: Vec<String> = used
-        .iter()
-        .map(|record| match &record.git {
-            Some(git) => format!("{} ({})", clean(&record.version), clean(git)),
-            None => clean(&record.version),
-        })
-        .collect();
-    builds.sort_unstable();
-    builds.dedup();
-    let made = if builds.is_empty() {
-        format!("planned by npsvcpp {}", clean(&plan.version))
-    } else {
-        format!("cells run by npsvcpp {}", listed(&builds))
-    };
-    format!(
-        "Experiment {}, seed {}, {} of each dataset with {} % for training{}; {made}.",
-        clean(&experiment.name),
-        experiment.seed,
-        counted(splits.repeats, "random split"),
-        (splits.train_fraction * 1e4).round() / 1e2,
-        if splits.stratified {
-            ", stratified"
-        } else {
-            ""
-        },
-    )
 }

@@ -35,6 +35,12 @@ impl Terminal {
     /// The table, its legend, footnotes and warnings.
     pub fn show(&self, summary: &Summary) -> String {
         let mut lines = vec![self.title(summary), self.table(summary)];
+        if self.colour {
+            lines.push("Green: best of a row; cyan: second best.".to_owned());
+        }
+        if summary.rows.iter().any(|row| row.other_problem) {
+            lines.push("≠: not the problem of the paper's row, see the warnings.".to_owned());
+        }
         lines.extend(summary.legend());
         let notes = summary.footnotes.iter().enumerate();
         lines.extend(notes.map(|(index, note)| format!("[{}] {note}", letter(index))));
@@ -102,6 +108,8 @@ fn wide(summary: &Summary) -> Table {
         if row.cells.iter().any(|cell| cell.paper.is_some()) {
             let figures = row.cells.iter().map(|cell| right(paper_figure(cell)));
             table.add_row(aside("", "paper").into_iter().chain(figures.map(dim)));
+        }
+        if row.cells.iter().any(|cell| cell.difference.is_some()) {
             let differences = row.cells.iter().map(|cell| right(difference(cell)));
             table.add_row(
                 aside("", "difference")
@@ -140,6 +148,14 @@ fn long(summary: &Summary) -> Table {
                 fields.push(dim(right(difference(cell))));
             }
             table.add_row(fields);
+        }
+    }
+    if let Some(ranks) = &summary.ranks {
+        let mut name = "average rank";
+        for (rank, column) in ranks.average.iter().zip(&summary.columns) {
+            let fields = [plain(name), plain(&column.label), right(number(*rank))];
+            table.add_row(fields);
+            name = "";
         }
     }
     table

@@ -75,7 +75,7 @@ mod tests {
     fn numbers_have_two_decimals_and_no_negative_zero() {
         assert_eq!(plus_minus(71.284, Some(1.786)), "71.28 ± 1.79");
         assert_eq!(plus_minus(100.0, None), "100.00");
-        assert_eq!(signed(-0.318), "−0.32");
+        assert_eq!(signed(-0.316), "−0.32");
         assert_eq!(signed(0.184), "+0.18");
         assert_eq!(signed(-0.004), "0.00");
         assert_eq!(number(-0.0), "0.00");

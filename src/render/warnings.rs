@@ -123,18 +123,9 @@ fn incomplete(summary: &Summary) -> Option<String> {
     if partial + empty == 0 {
         return None;
     }
-    let parts = [
-        (partial, "over fewer splits than planned"),
-        (empty, "empty"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
     Some(format!(
-        "the table is incomplete, entries: {}; these take no part in best, second best and ranks",
-        listed(&parts)
+        "the table is incomplete (entries over fewer splits than planned: {partial}, without any \
+         number: {empty}); these take no part in best, second best and ranks"
     ))
 }
 
@@ -177,8 +168,8 @@ fn marks(summary: &Summary) -> Option<String> {
         .count();
     (lost > 0).then(|| {
         format!(
-            "{lost} of {} do not survive the correction for overlapping training sets",
-            counted(naive.len(), "mark")
+            "marks that do not survive the correction for overlapping training sets: {lost} of {}",
+            naive.len()
         )
     })
 }

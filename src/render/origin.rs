@@ -1,0 +1,75 @@
+//! Two sentences about where a table comes from: how far its run got, and what made its numbers.
+
+use super::summary::Counts;
+use super::text::{clean, counted, listed};
+use crate::ledger::{Plan, Record};
+
+/// How far the experiment has got.
+pub(super) fn state(counts: Counts) -> String {
+    let Counts {
+        ok,
+        failed,
+        skipped,
+        missing,
+    } = counts;
+    let planned = counts.planned();
+    let ended = [
+        (failed, "failed"),
+        (skipped, "skipped"),
+        (missing, "not run"),
+    ];
+    let rest: Vec<String> = ended
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let rest = rest.join(", ");
+    if planned == 0 {
+        "The plan has no cells.".to_owned()
+    } else if missing == planned {
+        format!(
+            "Nothing has run yet: none of the {} is in the ledger.",
+            counted(planned, "planned cell")
+        )
+    } else if ok == 0 {
+        format!("No cell succeeded: of {planned} planned, {rest}.")
+    } else if missing > 0 {
+        format!("Unfinished: of {planned} cells {ok} ok, {rest}; all numbers are preliminary.")
+    } else if ok < planned {
+        format!("Finished: of {planned} cells {ok} ok, {rest}.")
+    } else {
+        format!("Finished: all {planned} cells ok.")
+    }
+}
+
+/// One line that identifies what made the numbers; no times, so rendering again changes nothing.
+pub(super) fn provenance(plan: &Plan, used: &[Record]) -> String {
+    let experiment = &plan.experiment;
+    let splits = &experiment.splits;
+    let mut builds: Vec<String> = used
+        .iter()
+        .map(|record| match &record.git {
+            Some(git) => format!("{} ({})", clean(&record.version), clean(git)),
+            None => clean(&record.version),
+        })
+        .collect();
+    builds.sort_unstable();
+    builds.dedup();
+    let made = if builds.is_empty() {
+        format!("planned by npsvcpp {}", clean(&plan.version))
+    } else {
+        format!("cells run by npsvcpp {}", listed(&builds))
+    };
+    format!(
+        "Experiment {}, seed {}, {} of each dataset with {} % for training{}; {made}.",
+        clean(&experiment.name),
+        experiment.seed,
+        counted(splits.repeats, "random split"),
+        (splits.train_fraction * 1e4).round() / 1e2,
+        if splits.stratified {
+            ", stratified"
+        } else {
+            ""
+        },
+    )
+}

@@ -9,6 +9,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
+use super::registers::clear_upper_halves;
 use super::{Kernel, Width};
 
 /// A kernel whose width is known: what can be evaluated.
@@ -165,6 +166,11 @@ pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &
                 .as_slice_mut()
         })
         .collect();
+    let work = |j, column: &mut [f64]| {
+        // The columns are usually those of a product just made.
+        clear_upper_halves();
+        work(j, column);
+    };
     match par {
         Par::Seq => columns
             .into_iter()

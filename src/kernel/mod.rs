@@ -1,6 +1,7 @@
 //! Kernels, distances and the neighbour graph.
 
 mod matrix;
+pub(crate) mod registers;
 
 pub use matrix::{Resolved, mean_squared_distance, squared_distances, view};
 

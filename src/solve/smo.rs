@@ -20,6 +20,7 @@
 use faer::MatRef;
 
 use super::Certificate;
+use crate::kernel::registers::clear_upper_halves;
 
 /// A two-class problem on some of the samples of a shared kernel matrix.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +122,8 @@ impl<'a> Task<'a> {
 
     /// Minimises the dual from `beta = 0`.
     pub fn solve(&self, stop: Stop) -> Solution {
+        // This thread may have come straight from the product that made the kernel matrix.
+        clear_upper_halves();
         let mut solver = Solver::new(self, stop.tolerance);
         let (ending, iterations) = solver.run(stop.max_iter);
         let (beta, f) = solver.finish();

@@ -3,6 +3,7 @@
 //! Every method of this crate ends as a [`KernelMachine`]: functions `f_l(x) = sum_i b_il k(x_i, x)
 //! + o_l` and a rule that turns their values into a class.
 
+pub mod linfa;
 mod machine;
 mod problem;
 pub mod registry;

@@ -143,7 +143,9 @@ pub enum Listed {
 
 /// `8GB`, `500MB`, `2GiB` or plain bytes.
 fn parse_size(text: &str) -> Result<u64, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -153,11 +155,17 @@ fn parse_size(text: &str) -> Result<u64, String> {
         "kib" => 1024.0,
         "mib" => 1024.0 * 1024.0,
         "gib" => 1024.0 * 1024.0 * 1024.0,
-        other => return Err(format!("unknown unit `{other}`, expected KB, MB, GB or GiB")),
+        other => {
+            return Err(format!(
+                "unknown unit `{other}`, expected KB, MB, GB or GiB"
+            ));
+        }
     };
     match number.parse::<f64>() {
         Ok(number) if number > 0.0 && number * factor < 1e18 => Ok((number * factor) as u64),
-        _ => Err(format!("`{number}` is no size, expected a number such as 8GB")),
+        _ => Err(format!(
+            "`{number}` is no size, expected a number such as 8GB"
+        )),
     }
 }
 
@@ -176,7 +184,11 @@ mod tests {
         assert_eq!(parse_size("8GB"), Ok(8_000_000_000));
         assert_eq!(parse_size("1.5gib"), Ok(1_610_612_736));
         assert_eq!(parse_size("100"), Ok(100));
-        assert!(parse_size("8 parsecs").unwrap_err().contains("unknown unit"));
+        assert!(
+            parse_size("8 parsecs")
+                .unwrap_err()
+                .contains("unknown unit")
+        );
         assert!(parse_size("").is_err());
     }
 }

@@ -44,7 +44,11 @@ impl Display {
             work: 0.0,
             total_work: 0.0,
         };
-        Self { quiet, bar, state: Mutex::new(state) }
+        Self {
+            quiet,
+            bar,
+            state: Mutex::new(state),
+        }
     }
 
     /// A dataset is being read, or downloaded first.
@@ -70,13 +74,17 @@ impl Display {
     fn show(&self, template: &str) {
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(template);
-        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar
+            .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     }
 }
 
 impl Observer for Display {
     fn begin(&self, total: usize, resumed: usize, work: f64) {
-        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
+        let mut state = self
+            .state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
         state.begun = Instant::now();
         (state.total, state.total_work) = (total, work);
         if self.quiet {
@@ -97,10 +105,17 @@ impl Observer for Display {
         if self.quiet {
             return;
         }
-        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
+        let mut state = self
+            .state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
         state.cells += 1;
         state.work += work;
-        let share = if state.total_work > 0.0 { state.work / state.total_work } else { 1.0 };
+        let share = if state.total_work > 0.0 {
+            state.work / state.total_work
+        } else {
+            1.0
+        };
         let line = format!("[{}/{}] {}", state.cells, state.total, sentence(record));
         if std::io::stderr().is_terminal() {
             if record.status == Status::Failed {
@@ -110,10 +125,16 @@ impl Observer for Display {
             self.bar.set_message(line);
             return;
         }
-        let is_due = state.last_line.is_none_or(|last| last.elapsed() >= LINE_EVERY);
+        let is_due = state
+            .last_line
+            .is_none_or(|last| last.elapsed() >= LINE_EVERY);
         if is_due || record.status == Status::Failed || state.cells == state.total {
             let elapsed = state.begun.elapsed().as_secs_f64();
-            let left = if share > 0.0 { elapsed * (1.0 - share).max(0.0) / share } else { 0.0 };
+            let left = if share > 0.0 {
+                elapsed * (1.0 - share).max(0.0) / share
+            } else {
+                0.0
+            };
             eprintln!("{line}, about {} left", duration(left));
             state.last_line = Some(Instant::now());
         }
@@ -125,7 +146,12 @@ impl Observer for Display {
 }
 
 fn sentence(record: &Record) -> String {
-    let Record { dataset, label, split, .. } = record;
+    let Record {
+        dataset,
+        label,
+        split,
+        ..
+    } = record;
     let outcome = match (record.status, record.accuracy, record.fit_seconds) {
         (Status::Ok, Some(accuracy), Some(seconds)) => format!("{accuracy:.2} % in {seconds:.2} s"),
         (Status::Skipped, ..) => "skipped".to_owned(),
@@ -143,7 +169,11 @@ pub struct Download {
 
 impl Download {
     pub fn new(quiet: bool) -> Self {
-        Self { quiet, bar: ProgressBar::hidden(), file: String::new() }
+        Self {
+            quiet,
+            bar: ProgressBar::hidden(),
+            file: String::new(),
+        }
     }
 
     pub fn update(&mut self, progress: data::Progress<'_>) {
@@ -157,7 +187,8 @@ impl Download {
                 let style = ProgressStyle::with_template(
                     "{msg:24} {bar:32.cyan} {bytes}/{total_bytes} {bytes_per_sec} ETA {eta}",
                 );
-                self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+                self.bar
+                    .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
                 self.bar.reset();
                 self.bar.set_message(self.file.clone());

@@ -17,7 +17,9 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Ending, Failure> {
 fn fetch(arguments: &DataNames, quiet: bool) -> Result<Ending, Failure> {
     let store = store(&arguments.data)?;
     let mut bar = Download::new(quiet);
-    let results = data::fetch(&store, &names(arguments), &mut |progress| bar.update(progress));
+    let results = data::fetch(&store, &names(arguments), &mut |progress| {
+        bar.update(progress)
+    });
     bar.finish();
     conclude(results, |fetched| match fetched {
         Fetched::Embedded => "part of the program".to_owned(),
@@ -31,7 +33,10 @@ fn verify(arguments: &DataNames) -> Result<Ending, Failure> {
     conclude(results, |dataset| {
         let (samples, dims) = dataset.x.dim();
         let classes = dataset.classes.len();
-        format!("{samples} samples x {dims} dims x {classes} classes, sha256 {}", dataset.hash)
+        format!(
+            "{samples} samples x {dims} dims x {classes} classes, sha256 {}",
+            dataset.hash
+        )
     })
 }
 
@@ -41,11 +46,17 @@ fn path(arguments: &DataNames) -> Result<Ending, Failure> {
     if names.is_empty() {
         names = data::registry::names().collect();
     }
-    let results = names.iter().map(|&name| (name.to_owned(), data::path(&store, name))).collect();
+    let results = names
+        .iter()
+        .map(|&name| (name.to_owned(), data::path(&store, name)))
+        .collect();
     conclude(results, |location| match location {
         Location::Embedded => "part of the program".to_owned(),
         Location::Files(paths) => {
-            let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+            let paths: Vec<_> = paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
             paths.join(" ")
         }
         Location::Missing => "not here".to_owned(),

@@ -22,10 +22,16 @@ fn methods() {
     for entry in METHODS {
         println!("{:<10} {}: {}", entry.name(), entry.title(), entry.about());
         let (schema, defaults) = (entry.schema(), entry.defaults());
-        let Some(parameters) = defaults.as_object() else { continue };
+        let Some(parameters) = defaults.as_object() else {
+            continue;
+        };
         for (name, default) in parameters {
             let about = &schema["properties"][name]["description"];
-            println!("    {name:<14} {:<24} {}", compact(default), first_line(about));
+            println!(
+                "    {name:<14} {:<24} {}",
+                compact(default),
+                first_line(about)
+            );
         }
     }
 }
@@ -38,12 +44,18 @@ fn compact(value: &Value) -> String {
 }
 
 fn first_line(description: &Value) -> &str {
-    description.as_str().and_then(|text| text.lines().next()).unwrap_or_default()
+    description
+        .as_str()
+        .and_then(|text| text.lines().next())
+        .unwrap_or_default()
 }
 
 fn datasets(data: &DataArgs) -> Result<(), Failure> {
     for dataset in describe(&store(data)?) {
-        let shape = format!("{} x {} x {}", dataset.samples, dataset.dims, dataset.classes);
+        let shape = format!(
+            "{} x {} x {}",
+            dataset.samples, dataset.dims, dataset.classes
+        );
         let place = match dataset.location {
             Location::Embedded => "part of the program".to_owned(),
             Location::Files(paths) => paths
@@ -62,12 +74,18 @@ fn datasets(data: &DataArgs) -> Result<(), Failure> {
 fn experiments() -> Result<(), Failure> {
     let folder = Path::new("experiments");
     let entries = std::fs::read_dir(folder).map_err(|error| {
-        Failure::input(format!("cannot read the folder {}: {error}", folder.display()))
+        Failure::input(format!(
+            "cannot read the folder {}: {error}",
+            folder.display()
+        ))
     })?;
     let mut paths: Vec<_> = entries
         .filter_map(Result::ok)
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "yaml")
+        })
         .collect();
     paths.sort();
     for path in paths {

@@ -86,7 +86,11 @@ impl Failure {
 
 fn graphical(error: &SpecError) -> String {
     let has_colour = std::env::var_os("NO_COLOR").is_none();
-    let theme = if has_colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let theme = if has_colour {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
     let mut text = String::new();
     match GraphicalReportHandler::new_themed(theme).render_report(&mut text, error) {
         Ok(()) => text,
@@ -134,7 +138,10 @@ impl From<render::RenderError> for Failure {
 
 fn store(arguments: &DataArgs) -> Result<Store, Failure> {
     if let Some(folder) = arguments.folder.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(Failure::input(format!("--data: there is no folder {}", folder.display())));
+        return Err(Failure::input(format!(
+            "--data: there is no folder {}",
+            folder.display()
+        )));
     }
     Ok(Store::new(arguments.folder.clone(), arguments.offline))
 }
@@ -193,7 +200,11 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
         Some(_) => {}
     }
     let is_complete = status.done == total;
-    Ok(if is_complete { Ending::Complete } else { Ending::Incomplete })
+    Ok(if is_complete {
+        Ending::Complete
+    } else {
+        Ending::Incomplete
+    })
 }
 
 /// `schema`

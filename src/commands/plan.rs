@@ -59,12 +59,20 @@ pub fn describe(prepared: &Prepared) -> String {
         let cost = estimate(prepared, None, Some(index));
         let time = duration(cost.seconds());
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {:<20} {}; about {time} on one core", method.label, method.method);
+        let _ = writeln!(
+            text,
+            "  {:<20} {}; about {time} on one core",
+            method.label, method.method
+        );
         for point in prepared.candidates[index].points.iter().take(SHOWN_POINTS) {
             let _ = writeln!(text, "      {}", point.params());
         }
         if method.points > SHOWN_POINTS {
-            let _ = writeln!(text, "      ... {} points in all, chosen by `select`", method.points);
+            let _ = writeln!(
+                text,
+                "      ... {} points in all, chosen by `select`",
+                method.points
+            );
         }
     }
     let total = estimate(prepared, None, None);
@@ -88,7 +96,11 @@ fn protocol(experiment: &Experiment) -> String {
         experiment.seed,
         splits.repeats,
         splits.train_fraction,
-        if splits.stratified { ", stratified" } else { "" },
+        if splits.stratified {
+            ", stratified"
+        } else {
+            ""
+        },
         json(&experiment.kernel),
         experiment.jitter,
     );

@@ -14,7 +14,11 @@ use crate::progress::Display;
 
 pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
     // All specs are validated before the first is run.
-    let specs = arguments.specs.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>()?;
+    let specs = arguments
+        .specs
+        .iter()
+        .map(|path| load(path))
+        .collect::<Result<Vec<_>, _>>()?;
     let store = store(&arguments.data)?;
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
@@ -62,7 +66,11 @@ fn options(arguments: &RunArgs, loaded: &Loaded, specs: usize) -> Options {
 }
 
 fn check_filters(arguments: &RunArgs, prepared: &Prepared) -> Result<(), Failure> {
-    match arguments.only.iter().find_map(|filter| filter.misses(&prepared.plan)) {
+    match arguments
+        .only
+        .iter()
+        .find_map(|filter| filter.misses(&prepared.plan))
+    {
         Some(message) => Err(Failure::input(format!("--only: {message}"))),
         None => Ok(()),
     }
@@ -101,10 +109,20 @@ fn report(
     }
     println!("{}", terminal(&rendered.summary));
     if !quiet {
-        let Outcome { done, failed, skipped, left, .. } = outcome;
+        let Outcome {
+            done,
+            failed,
+            skipped,
+            left,
+            ..
+        } = outcome;
         println!("{done} cells done, {failed} failed, {skipped} skipped, {left} left");
         println!("results in {}", options.out.display());
     }
     let is_complete = outcome.failed + outcome.skipped + outcome.left == 0;
-    if is_complete { Ending::Complete } else { Ending::Incomplete }
+    if is_complete {
+        Ending::Complete
+    } else {
+        Ending::Incomplete
+    }
 }

@@ -10,6 +10,7 @@ use faer::linalg::triangular_solve::{
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::matrix::mirror_lower;
+use super::registers::clear_upper_halves;
 
 /// The lower factor of a symmetric positive definite matrix.
 #[derive(Clone, Debug)]
@@ -29,25 +30,29 @@ impl Cholesky {
     pub fn new(mut s: Mat<f64>, par: Par) -> Result<Self, NotPositiveDefinite> {
         let scratch = cholesky_in_place_scratch::<f64>(s.nrows(), par, Default::default());
         let mut buffer = MemBuffer::new(scratch);
-        cholesky_in_place(
+        let result = cholesky_in_place(
             s.as_mut(),
             Default::default(),
             par,
             MemStack::new(&mut buffer),
             Default::default(),
-        )
-        .map_err(|LltError::NonPositivePivot { index }| NotPositiveDefinite { pivot: index })?;
+        );
+        clear_upper_halves();
+        result
+            .map_err(|LltError::NonPositivePivot { index }| NotPositiveDefinite { pivot: index })?;
         Ok(Self { l: s, par })
     }
 
     /// `rhs <- L^-1 rhs`.
     pub fn solve_lower(&self, rhs: MatMut<'_, f64>) {
         solve_lower_triangular_in_place(self.l.as_ref(), rhs, self.par);
+        clear_upper_halves();
     }
 
     /// `rhs <- L^-T rhs`.
     pub fn solve_upper(&self, rhs: MatMut<'_, f64>) {
         solve_upper_triangular_in_place(self.l.transpose(), rhs, self.par);
+        clear_upper_halves();
     }
 
     /// `rhs <- S^-1 rhs`.
@@ -74,7 +79,8 @@ impl Cholesky {
             par,
         );
         drop(l_inverse);
-        mirror_lower(&mut l, par);
+        clear_upper_halves();
+        mirror_lower(&mut l);
         l
     }
 }

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::matrix::{mean_squared_distance, squared_norms, view};
+use super::registers::clear_upper_halves;
 
 /// How the neighbour graph is made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -156,6 +157,7 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
             par,
         );
         let work = |c: usize| {
+            clear_upper_halves();
             let j = start + c;
             let distance = |i: usize| (norms[i] + norms[j] - 2.0 * products[(i, c)]).max(0.0);
             let mut others: Vec<(f64, usize)> = (0..n)

@@ -9,6 +9,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
+use super::registers::clear_upper_halves;
 use super::{Kernel, Width};
 
 /// A kernel whose width is known: what can be evaluated.
@@ -65,7 +66,7 @@ impl Resolved {
             self.apply(&mut column[j..], &norms[j..], norms[j]);
             column[j] += jitter;
         });
-        mirror_lower(&mut k, par);
+        mirror_lower(&mut k);
         k
     }
 
@@ -165,6 +166,11 @@ pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &
                 .as_slice_mut()
         })
         .collect();
+    let work = |j, column: &mut [f64]| {
+        // The columns are usually those of a product just made.
+        clear_upper_halves();
+        work(j, column);
+    };
     match par {
         Par::Seq => columns
             .into_iter()
@@ -178,8 +184,7 @@ pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &
 }
 
 /// Copies the lower triangle onto the upper one, block by block.
-pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
-    let _ = par;
+pub(crate) fn mirror_lower(m: &mut Mat<f64>) {
     const BLOCK: usize = 64;
     let n = m.nrows();
     for j0 in (0..n).step_by(BLOCK) {

@@ -1,8 +1,10 @@
 //! Kernels, distances and the neighbour graph.
 
+pub mod algebra;
 mod factor;
 mod graph;
 mod matrix;
+pub(crate) mod registers;
 
 pub use factor::{Cholesky, NotPositiveDefinite, principal_submatrix, submatrix};
 pub use graph::{GraphOptions, GraphWeights, Laplacian};

@@ -11,11 +11,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use faer::{ColRef, Mat};
+use faer::Mat;
 
 use super::nonparallel::{self, Hyperplanes};
-use super::plane::{Planes, multiply};
+use super::plane::Planes;
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
+use crate::kernel::algebra::add_times_vector;
 use crate::seed::Seed;
 use crate::solve::Certificate;
 use crate::solve::lanczos::{self, Eigenpair};
@@ -71,13 +72,7 @@ impl Method for Gepsvm {
             let m = plane.reduced_matrix();
             let found = lanczos::largest(m.nrows(), RELATIVE_RESIDUAL, |x| {
                 let mut out = vec![0.0; x.len()];
-                multiply(
-                    &mut out,
-                    m.as_ref(),
-                    ColRef::from_slice(x),
-                    1.0,
-                    problem.par(),
-                );
+                add_times_vector(&mut out, 1.0, m.as_ref(), x, problem.par());
                 out
             });
             let near_values = plane.near_values(&found.vector, None);

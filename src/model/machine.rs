@@ -1,6 +1,8 @@
 //! The trained form of every method: kernel expansions and a decision rule.
 
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Mat, MatRef, Par};
+
+use crate::kernel::algebra::add_product;
 
 /// Functions `f_l(x) = sum_i coefficients[i, l] k(x_i, x) + offsets[l]` and a [`Rule`].
 #[derive(Clone, Debug)]
@@ -27,14 +29,7 @@ impl KernelMachine {
     /// Function values, samples in rows, from kernel values `k(x, x_i)` with samples in rows.
     pub fn decision(&self, cross: MatRef<'_, f64>, par: Par) -> Mat<f64> {
         let mut f = Mat::from_fn(cross.nrows(), self.offsets.len(), |_, l| self.offsets[l]);
-        faer::linalg::matmul::matmul(
-            f.as_mut(),
-            Accum::Add,
-            cross,
-            self.coefficients.as_ref(),
-            1.0,
-            par,
-        );
+        add_product(f.as_mut(), 1.0, cross, self.coefficients.as_ref(), par);
         f
     }
 

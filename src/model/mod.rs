@@ -6,6 +6,7 @@
 mod ctwsvm;
 mod gepsvm;
 mod k_npsvcpp;
+pub mod linfa;
 mod lstwsvm;
 mod machine;
 mod nhsvm;

@@ -13,12 +13,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Mat, MatRef, Par};
 
 use super::nonparallel::{self, Hyperplanes};
 use super::plane::{Sides, cholesky};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
+use crate::kernel::algebra::add_lower_product;
 use crate::kernel::{Cholesky, mirror_lower, principal_submatrix, submatrix};
 use crate::seed::Seed;
 use crate::solve::Certificate;
@@ -139,7 +139,7 @@ impl Pair {
                 matrix[(i, j)] *= signs[i] * signs[j];
             }
         }
-        mirror_lower(&mut matrix, par);
+        mirror_lower(&mut matrix);
         Ok(Self {
             matrix,
             signs,
@@ -192,16 +192,6 @@ fn subtract_eliminated(
     let every: Vec<usize> = (0..k.nrows()).collect();
     let mut w = submatrix(k, index, &every);
     factor.solve_lower(w.as_mut());
-    triangular_matmul(
-        matrix.as_mut(),
-        BlockStructure::TriangularLower,
-        Accum::Add,
-        w.transpose(),
-        BlockStructure::Rectangular,
-        w.as_ref(),
-        BlockStructure::Rectangular,
-        -1.0,
-        par,
-    );
+    add_lower_product(matrix.as_mut(), -1.0, w.transpose(), w.as_ref(), par);
     Ok(factor)
 }

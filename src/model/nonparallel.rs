@@ -3,11 +3,11 @@
 //! A constant feature (`bias`) makes the kernel `k + 1`; the machine then predicts with the plain
 //! kernel and the offset `sum_i b_il`, because `sum_i b_i (k(x_i, x) + 1)` is just that.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Mat, MatRef, Par};
 
 use super::plane::{Planes, Sides};
 use super::{Cost, Fit, FitError, KernelMachine, Problem, Rule, Scheme, Shape};
+use crate::kernel::algebra::{column, inner, product};
 use crate::solve::Certificate;
 use crate::solve::box_qp::{self, Dense, Settings, Solution, Term};
 
@@ -37,18 +37,11 @@ impl Hyperplanes {
         k: MatRef<'_, f64>,
         par: Par,
     ) -> Result<KernelMachine, FitError> {
-        let mut values = Mat::zeros(coefficients.nrows(), coefficients.ncols());
-        matmul(
-            values.as_mut(),
-            Accum::Replace,
-            k,
-            coefficients.as_ref(),
-            1.0,
-            par,
-        );
-        let squared = |l: usize| coefficients.col(l).transpose() * values.col(l);
+        let values = product(k, coefficients.as_ref(), par);
+        let squared =
+            |l| inner(column(coefficients.as_ref(), l), column(values.as_ref(), l)).max(0.0);
         let norms = (0..coefficients.ncols())
-            .map(|l| squared(l).max(0.0).sqrt())
+            .map(|l| squared(l).sqrt())
             .collect();
         self.machine_with_norms(coefficients, norms)
     }

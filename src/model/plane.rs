@@ -17,13 +17,12 @@
 //! together. Rest versus one has small `q`, and ONE inverse of `S` serves all classes:
 //! `M = ((S^-1)_qq)^-1 - r I` and `(S_pp)^-1 K_pq = -(S^-1)_pq ((S^-1)_qq)^-1`.
 
-use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
-use faer::{Accum, ColMut, ColRef, Mat, MatRef, Par};
+use faer::{ColMut, Mat, MatRef, Par};
 
 use super::{FitError, Problem, Scheme};
+use crate::kernel::algebra::{add_lower_product, add_times_vector, column, inner};
 use crate::kernel::{Cholesky, mirror_lower, principal_submatrix, submatrix};
-use crate::solve::box_qp::{Quadratic, column_slice};
+use crate::solve::box_qp::Quadratic;
 
 /// Similar (`near`) and dissimilar (`far`) samples of one hyperplane, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,18 +164,8 @@ impl Plane<'_> {
         match &self.elimination {
             Elimination::Direct { w, .. } => {
                 let mut m = submatrix(self.k, &self.far, &self.far);
-                triangular_matmul(
-                    m.as_mut(),
-                    BlockStructure::TriangularLower,
-                    Accum::Add,
-                    w.transpose(),
-                    BlockStructure::Rectangular,
-                    w.as_ref(),
-                    BlockStructure::Rectangular,
-                    -1.0,
-                    self.par,
-                );
-                mirror_lower(&mut m, self.par);
+                add_lower_product(m.as_mut(), -1.0, w.transpose(), w.as_ref(), self.par);
+                mirror_lower(&mut m);
                 m
             }
             Elimination::Inverse { schur, .. } => {
@@ -198,7 +187,13 @@ impl Plane<'_> {
                 let mut h = Mat::from_fn(self.near.len(), 1, |i, _| g[self.near[i]]);
                 factor.solve_lower(h.as_mut());
                 let mut at_far = vec![0.0; self.far.len()];
-                multiply(&mut at_far, w.transpose(), h.col(0), 1.0, self.par);
+                add_times_vector(
+                    &mut at_far,
+                    1.0,
+                    w.transpose(),
+                    column(h.as_ref(), 0),
+                    self.par,
+                );
                 Pull {
                     at_far,
                     remainder: h.col(0).iter().copied().collect(),
@@ -208,13 +203,7 @@ impl Plane<'_> {
                 let t = s_inverse_g.expect("the inverse elimination is given S^-1 g");
                 let t_far: Vec<f64> = self.far.iter().map(|&j| t[j]).collect();
                 let mut w = vec![0.0; self.far.len()];
-                multiply(
-                    &mut w,
-                    schur.as_ref(),
-                    ColRef::from_slice(&t_far),
-                    1.0,
-                    self.par,
-                );
+                add_times_vector(&mut w, 1.0, schur.as_ref(), &t_far, self.par);
                 let at_far = w.iter().map(|value| -value).collect();
                 let mut remainder: Vec<f64> = self.near.iter().map(|&i| t[i]).collect();
                 remainder.extend(w);
@@ -231,13 +220,7 @@ impl Plane<'_> {
                     Some(pull) => pull.remainder.iter().map(|h| self.r * h).collect(),
                     None => vec![0.0; self.near.len()],
                 };
-                multiply(
-                    &mut values,
-                    w.as_ref(),
-                    ColRef::from_slice(lambda),
-                    1.0,
-                    self.par,
-                );
+                add_times_vector(&mut values, 1.0, w.as_ref(), lambda, self.par);
                 factor.solve_upper(ColMut::from_slice_mut(&mut values).as_mat_mut());
                 values
             }
@@ -247,13 +230,7 @@ impl Plane<'_> {
                     Some(pull) => pull.remainder[near..].iter().map(|w| self.r * w).collect(),
                     None => vec![0.0; self.far.len()],
                 };
-                multiply(
-                    &mut weights,
-                    schur.as_ref(),
-                    ColRef::from_slice(lambda),
-                    1.0,
-                    self.par,
-                );
+                add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, self.par);
                 let mut values = match pull {
                     Some(pull) => pull.remainder[..near].iter().map(|t| self.r * t).collect(),
                     None => vec![0.0; near],
@@ -311,7 +288,12 @@ impl<'a> Plane<'a> {
             Elimination::Inverse { .. } => Columns::Dense(self.reduced_matrix()),
             Elimination::Direct { w, .. } => Columns::OnDemand {
                 diagonal: (0..self.far.len())
-                    .map(|j| self.k[(self.far[j], self.far[j])] - w.col(j).squared_norm_l2())
+                    .map(|j| {
+                        self.k[(self.far[j], self.far[j])] - {
+                            let w = column(w.as_ref(), j);
+                            inner(w, w)
+                        }
+                    })
                     .collect(),
                 known: vec![None; self.far.len()],
             },
@@ -329,9 +311,15 @@ impl<'a> Plane<'a> {
             return self.reduced_matrix().col(j).iter().copied().collect();
         };
         let source = self.k.col(self.far[j]);
-        let mut column: Vec<f64> = self.far.iter().map(|&i| source[i]).collect();
-        multiply(&mut column, w.transpose(), w.col(j), -1.0, self.par);
-        column
+        let mut out: Vec<f64> = self.far.iter().map(|&i| source[i]).collect();
+        add_times_vector(
+            &mut out,
+            -1.0,
+            w.transpose(),
+            column(w.as_ref(), j),
+            self.par,
+        );
+        out
     }
 }
 
@@ -359,28 +347,10 @@ impl Quadratic for Reduced<'_> {
 
     fn column(&mut self, i: usize) -> &[f64] {
         match &mut self.columns {
-            Columns::Dense(m) => column_slice(m.as_ref(), i),
+            Columns::Dense(m) => column(m.as_ref(), i),
             Columns::OnDemand { known, .. } => {
                 known[i].get_or_insert_with(|| self.plane.reduced_column(i))
             }
         }
     }
-}
-
-/// `out += factor * m x`.
-pub(super) fn multiply(
-    out: &mut [f64],
-    m: MatRef<'_, f64>,
-    x: ColRef<'_, f64>,
-    factor: f64,
-    par: Par,
-) {
-    matmul(
-        ColMut::from_slice_mut(out).as_mat_mut(),
-        Accum::Add,
-        m,
-        x.as_mat(),
-        factor,
-        par,
-    );
 }

@@ -15,11 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use faer::linalg::solvers::{PartialPivLu, SolveCore};
-use faer::{Conj, Mat, MatRef, Par};
+use faer::{Conj, Mat, MatRef};
 
 use super::nonparallel::{self, Hyperplanes};
 use super::reweighted::{self, Reweighting};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
+use crate::kernel::registers::clear_upper_halves;
 use crate::kernel::{GraphOptions, Laplacian};
 use crate::seed::Seed;
 
@@ -97,7 +98,7 @@ impl Method for Rmtbsvm {
             max_iter: self.max_iter,
         };
         let (k, par) = (problem.gram_with(self.bias), problem.par());
-        let deformed = Deformed::new(k, &problem.laplacian(&self.graph), self.mu / self.r, par);
+        let deformed = Deformed::new(k, &problem.laplacian(&self.graph), self.mu / self.r);
         let kernel = deformed.kernel.as_ref();
         let solved = reweighted::solve(problem, kernel, hyperplanes, self.c, &reweighting)?;
         let mut coefficients = solved.coefficients;
@@ -132,7 +133,7 @@ struct Deformed {
 }
 
 impl Deformed {
-    fn new(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) -> Self {
+    fn new(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64) -> Self {
         let n = k.nrows();
         // (K L)^T = L K, since both are symmetric.
         let mut system = laplacian.times(k);
@@ -142,11 +143,11 @@ impl Deformed {
             }
             system[(j, j)] += 1.0;
         }
-        let _ = par;
         let factor = system.transpose().partial_piv_lu();
         drop(system);
         let mut kernel = k.to_owned();
         factor.solve_in_place_with_conj(Conj::No, kernel.as_mut());
+        clear_upper_halves();
         // Symmetric up to rounding; the solver relies on it exactly.
         for j in 0..n {
             for i in j + 1..n {
@@ -162,5 +163,6 @@ impl Deformed {
     fn to_plain_kernel(&self, coefficients: &mut Mat<f64>) {
         self.factor
             .solve_transpose_in_place_with_conj(Conj::No, coefficients.as_mut());
+        clear_upper_halves();
     }
 }

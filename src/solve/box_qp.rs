@@ -19,7 +19,7 @@
 use faer::{Mat, MatRef, Par};
 
 use super::Certificate;
-use crate::kernel::Cholesky;
+use crate::kernel::{Cholesky, algebra};
 
 /// A symmetric positive semidefinite matrix given by its columns.
 pub trait Quadratic {
@@ -39,17 +39,8 @@ impl Quadratic for Dense<'_> {
     }
 
     fn column(&mut self, i: usize) -> &[f64] {
-        column_slice(self.matrix, i)
+        algebra::column(self.matrix, i)
     }
-}
-
-/// Column `i` of a column-major matrix.
-pub(crate) fn column_slice(matrix: MatRef<'_, f64>, i: usize) -> &[f64] {
-    matrix
-        .col(i)
-        .try_as_col_major()
-        .expect("a Mat is column-major")
-        .as_slice()
 }
 
 /// The separable part `h_i`, one per coordinate.
@@ -348,7 +339,7 @@ impl<'a> State<'a> {
 
     /// The QP's objective at the iterate.
     fn objective(&self) -> f64 {
-        let quadratic: f64 = self.x.iter().zip(&self.y).map(|(x, y)| x * y).sum();
+        let quadratic = algebra::inner(&self.x, &self.y);
         let separable: f64 = self
             .terms
             .iter()
@@ -359,7 +350,7 @@ impl<'a> State<'a> {
     }
 
     fn certificate(&self, iterations: usize, tolerance: f64) -> Certificate {
-        let quadratic: f64 = self.x.iter().zip(&self.y).map(|(x, y)| x * y).sum();
+        let quadratic = algebra::inner(&self.x, &self.y);
         let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
         for (term, (&x, &y)) in self.terms.iter().zip(self.x.iter().zip(&self.y)) {
             let (value, conjugate) = (term.value(x), term.conjugate(-y));

@@ -1,7 +1,9 @@
 //! The largest eigenvalue of a symmetric operator, by Lanczos iteration with full
 //! reorthogonalisation.
 
-use faer::{Mat, Side};
+use faer::Mat;
+
+use crate::kernel::algebra::{column, inner, symmetric_eigen};
 
 /// An eigenpair and what vouches for it.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ pub fn largest_in_metric(
     let (mut alphas, mut betas) = (Vec::new(), Vec::<f64>::new());
     loop {
         let mut dual = metric(&next);
-        let beta = dot(&next, &dual).max(0.0).sqrt();
+        let beta = inner(&next, &dual).max(0.0).sqrt();
         let steps = basis.len();
         if steps > 0 {
             let (value, weights) = top_of_tridiagonal(&alphas, &betas[1..]);
@@ -63,10 +65,10 @@ pub fn largest_in_metric(
         duals.push(dual);
         betas.push(beta);
         next = apply(&duals[steps]);
-        alphas.push(dot(&duals[steps], &next));
+        alphas.push(inner(&duals[steps], &next));
         for _ in 0..2 {
             for (vector, dual) in basis.iter().zip(&duals) {
-                let overlap = dot(dual, &next);
+                let overlap = inner(dual, &next);
                 add(&mut next, vector, -overlap);
             }
         }
@@ -81,23 +83,16 @@ fn top_of_tridiagonal(alphas: &[f64], betas: &[f64]) -> (f64, Vec<f64>) {
         1 => betas[i.min(j)],
         _ => 0.0,
     });
-    match t.self_adjoint_eigen(Side::Lower) {
-        Ok(eigen) => {
-            let vector = eigen.U().col(m - 1).iter().copied().collect();
-            (eigen.S().column_vector()[m - 1], vector)
-        }
+    match symmetric_eigen(t.as_ref()) {
+        Some((values, vectors)) => (values[m - 1], column(vectors.as_ref(), m - 1).to_vec()),
         // Only for entries that are not finite; the caller sees a residual that is not either.
-        Err(_) => (f64::NAN, vec![f64::NAN; m]),
+        None => (f64::NAN, vec![f64::NAN; m]),
     }
 }
 
 /// A fixed pattern in [-1/4, 1/4] without a short period.
 fn ripple(i: usize) -> f64 {
     0.5 * ((i as f64 * 0.754_877_666_246_692_8).fract() - 0.5)
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn add(target: &mut [f64], source: &[f64], factor: f64) {

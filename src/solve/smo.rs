@@ -20,6 +20,7 @@
 use faer::MatRef;
 
 use super::Certificate;
+use crate::kernel::registers::clear_upper_halves;
 
 /// A two-class problem on some of the samples of a shared kernel matrix.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +80,7 @@ pub struct Audit {
 
 /// Curvature assumed along directions in which the kernel matrix shows none.
 const FLAT: f64 = 1e-12;
-/// Steps between two attempts to set samples aside, at most.
+/// Most steps between two attempts to set samples aside.
 const SHRINK_PERIOD: usize = 1000;
 /// How often a fresh gradient may contradict the running one before rounding is blamed.
 const MAX_CONTRADICTIONS: usize = 8;
@@ -121,6 +122,8 @@ impl<'a> Task<'a> {
 
     /// Minimises the dual from `beta = 0`.
     pub fn solve(&self, stop: Stop) -> Solution {
+        // This thread may have come straight from the product that made the kernel matrix.
+        clear_upper_halves();
         let mut solver = Solver::new(self, stop.tolerance);
         let (ending, iterations) = solver.run(stop.max_iter);
         let (beta, f) = solver.finish();
@@ -239,6 +242,8 @@ impl Audit {
 struct Solver<'a> {
     task: &'a Task<'a>,
     tolerance: f64,
+    /// Steps between two attempts to set samples aside.
+    period: usize,
     /// Sample at each position, as an index into `task.samples`.
     sample: Vec<usize>,
     /// Row of the kernel matrix at each position.
@@ -271,6 +276,7 @@ impl<'a> Solver<'a> {
         let mut solver = Self {
             task,
             tolerance,
+            period: n.clamp(1, SHRINK_PERIOD),
             sample: (0..n).collect(),
             row: task.samples.to_vec(),
             beta: vec![0.0; n],
@@ -290,12 +296,11 @@ impl<'a> Solver<'a> {
 
     /// Steps until the end; all samples are in play again afterwards, on a fresh gradient.
     fn run(&mut self, max_iter: usize) -> (Ending, usize) {
-        let period = self.sample.len().clamp(1, SHRINK_PERIOD);
-        let (mut iterations, mut until_shrink, mut contradictions) = (0, period, 0);
+        let (mut iterations, mut until_shrink, mut contradictions) = (0, self.period, 0);
         while iterations < max_iter {
             let mut now = self.extremes();
             if until_shrink == 0 {
-                until_shrink = period;
+                until_shrink = self.period;
                 now = self.shrink(now);
             }
             let pair = if self.violated(now) {
@@ -419,19 +424,19 @@ impl<'a> Solver<'a> {
         let curvature = (self.diagonal[i] + self.diagonal[j] - 2.0 * column_i[j]).max(FLAT);
         let d = (self.f[j] - self.f[i]) / curvature;
 
-        // Landing exactly on a bound matters: whoever is there leaves `up` or `low`.
         let (old_i, old_j) = (self.beta[i], self.beta[j]);
         let (space_i, space_j) = (room_up - old_i, old_j - room_down);
         let d = d.min(space_i).min(space_j);
-        self.beta[i] = if d == space_i {
+        // Landing exactly on a bound matters: whoever is there leaves `up` or `low`.
+        self.beta[i] = if nothing_left(space_i - d, room_up, old_i) {
             room_up
         } else {
-            (old_i + d).min(room_up)
+            old_i + d
         };
-        self.beta[j] = if d == space_j {
+        self.beta[j] = if nothing_left(space_j - d, room_down, old_j) {
             room_down
         } else {
-            (old_j - d).max(room_down)
+            old_j - d
         };
         if self.beta[i] == old_i && self.beta[j] == old_j {
             return false;
@@ -634,6 +639,11 @@ fn greater(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
+/// Whether the distance left to `bound` after a move from `old` is but rounding.
+fn nothing_left(distance: f64, bound: f64, old: f64) -> bool {
+    distance <= 4.0 * f64::EPSILON * bound.abs().max(old.abs())
+}
+
 /// Kernel columns copied side by side, restricted to the samples in play. The kernel matrix holds
 /// all of them, but scattered over memory that no processor cache can keep.
 struct Columns {
@@ -655,7 +665,11 @@ impl Columns {
 
     fn new(height: usize) -> Self {
         let bytes = height.max(1) * size_of::<f64>();
-        let slots = (CACHE_BYTES / bytes).clamp(2, height.max(2));
+        Self::with_slots(height, (CACHE_BYTES / bytes).min(height))
+    }
+
+    fn with_slots(height: usize, slots: usize) -> Self {
+        let slots = slots.max(2);
         Self {
             height,
             slots,
@@ -719,5 +733,284 @@ impl Columns {
         self.data.clear();
         self.owner.clear();
         self.used.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use faer::Mat;
+    use proptest::prelude::*;
+
+    /// Gaussian kernel matrix of points in the plane.
+    fn gram(points: &[(f64, f64)], jitter: f64) -> Mat<f64> {
+        Mat::from_fn(points.len(), points.len(), |i, j| {
+            let (a, b) = (points[i], points[j]);
+            let squared_distance = (a.0 - b.0).powi(2) + (a.1 - b.1).powi(2);
+            (-squared_distance).exp() + if i == j { jitter } else { 0.0 }
+        })
+    }
+
+    fn stop(tolerance: f64) -> Stop {
+        Stop {
+            tolerance,
+            max_iter: 1_000_000,
+        }
+    }
+
+    /// Two overlapping clouds on a grid without symmetry, the first `positives` in the first.
+    fn clouds(n: usize) -> Vec<(f64, f64)> {
+        let fraction = |x: f64| x - x.floor();
+        (0..n)
+            .map(|k| {
+                let (u, v) = (
+                    fraction(k as f64 * 0.618_034),
+                    fraction(k as f64 * 0.754_878),
+                );
+                let shift = if k < n / 2 { 0.0 } else { 0.5 };
+                (2.0 * u + shift, 2.0 * v)
+            })
+            .collect()
+    }
+
+    fn assert_feasible(task: &Task<'_>, beta: &[f64]) {
+        for (k, &beta) in beta.iter().enumerate() {
+            let (lo, hi) = task.bounds(k);
+            assert!(lo <= beta && beta <= hi, "beta[{k}] = {beta}");
+        }
+        let sum: f64 = beta.iter().sum();
+        let total: f64 = beta.iter().map(|beta| beta.abs()).sum();
+        assert!(sum.abs() <= 1e-12 * total, "sum of beta is {sum}");
+    }
+
+    #[test]
+    fn two_samples_have_the_solution_one_finds_by_hand() {
+        let gram = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 0.5 });
+        let task = |c| Task {
+            gram: gram.as_ref(),
+            samples: &[0, 1],
+            positives: 1,
+            c,
+        };
+        // alpha = 2 / (k11 + k22 - 2 k12) = 2, both on the margin, |w|^2 / 2 = 2.
+        let inside = task(10.0).solve(stop(1e-9));
+        assert_eq!(inside.beta, [2.0, -2.0]);
+        assert_eq!((inside.offset, inside.certificate.primal), (0.0, 2.0));
+        assert_eq!(inside.certificate.gap, 0.0);
+        assert_eq!(inside.ending, Ending::Converged);
+        // At the bound: |w|^2 / 2 = 1/2, and both hinges cost 1 - 1/2.
+        let bound = task(1.0).solve(stop(1e-9));
+        assert_eq!(bound.beta, [1.0, -1.0]);
+        assert_eq!((bound.offset, bound.certificate.primal), (0.0, 1.5));
+        assert_eq!(bound.certificate.gap, 0.0);
+    }
+
+    #[test]
+    fn one_class_and_no_samples_have_the_obvious_answer() {
+        let gram = gram(&clouds(3), 0.0);
+        let solve = |samples: &[usize], positives| {
+            let task = Task {
+                gram: gram.as_ref(),
+                samples,
+                positives,
+                c: 1.0,
+            };
+            task.solve(stop(1e-3))
+        };
+        for (samples, positives, offset) in [(3, 3, 1.0), (3, 0, -1.0), (0, 0, 0.0)] {
+            let solution = solve(&[0, 1, 2][..samples], positives);
+            assert_eq!(solution.offset, offset);
+            assert_eq!(solution.ending, Ending::Converged);
+            assert_eq!(solution.certificate.gap, 0.0);
+        }
+    }
+
+    #[test]
+    fn shrinking_happens_and_does_not_change_the_solution() {
+        let (points, samples) = (clouds(400), (0..400).collect::<Vec<_>>());
+        let gram = gram(&points, 1e-6);
+        let task = Task {
+            gram: gram.as_ref(),
+            samples: &samples,
+            positives: 200,
+            c: 10.0,
+        };
+        let solve = |period| {
+            let mut solver = Solver::new(&task, 1e-6);
+            solver.period = period;
+            assert_eq!(solver.run(1_000_000).0, Ending::Converged);
+            solver
+        };
+        let mut shrinking = solve(20);
+        let now = shrinking.extremes();
+        shrinking.shrink(now);
+        assert!(
+            shrinking.active < 300,
+            "{} of 400 samples are still in play",
+            shrinking.active
+        );
+        shrinking.restore();
+        let audit = |solver: Solver<'_>| {
+            let (beta, f) = solver.finish();
+            for (running, fresh) in f.iter().zip(task.gradient(&beta)) {
+                assert!((running - fresh).abs() < 1e-9);
+            }
+            task.audit(&beta, task.offset(&beta, &f))
+        };
+        let (with, without) = (audit(shrinking), audit(solve(usize::MAX)));
+        assert!(with.violation <= 1.1e-6);
+        assert!((with.dual - without.dual).abs() <= with.gap + without.gap);
+    }
+
+    #[test]
+    fn two_slots_for_columns_are_enough() {
+        let (points, samples) = (clouds(60), (0..60).collect::<Vec<_>>());
+        let gram = gram(&points, 0.0);
+        let task = Task {
+            gram: gram.as_ref(),
+            samples: &samples,
+            positives: 30,
+            c: 5.0,
+        };
+        let mut small = Solver::new(&task, 1e-9);
+        small.columns = Columns::with_slots(60, 2);
+        let (ending, _) = small.run(1_000_000);
+        assert_eq!(ending, Ending::Converged);
+        assert_eq!(small.columns.data.capacity(), 120);
+        let (beta, _) = small.finish();
+        let audit = task.audit(&beta, 0.0);
+        let whole = task.solve(stop(1e-9)).certificate;
+        assert!(audit.violation <= 1e-9);
+        assert!((audit.dual - whole.dual).abs() <= 1e-9 * whole.dual);
+    }
+
+    #[test]
+    fn a_kernel_matrix_in_rows_is_read_as_well() {
+        let points = clouds(40);
+        let gram = gram(&points, 0.0);
+        // Every second row and column, so that neither rows nor columns are contiguous.
+        let wide = Mat::from_fn(80, 80, |i, j| gram[(i / 2, j / 2)]);
+        let columns = wide.as_ref();
+        let strided = unsafe {
+            // SAFETY: 40 rows and columns two apart lie within the 80 x 80 matrix.
+            MatRef::from_raw_parts(
+                columns.as_ptr(),
+                40,
+                40,
+                2 * columns.row_stride(),
+                2 * columns.col_stride(),
+            )
+        };
+        let samples: Vec<usize> = (0..40).collect();
+        let solve = |gram| {
+            let task = Task {
+                gram,
+                samples: &samples,
+                positives: 20,
+                c: 1.0,
+            };
+            task.solve(stop(1e-6))
+        };
+        assert_eq!(solve(gram.as_ref()), solve(strided));
+    }
+
+    #[test]
+    fn every_ending_is_reached_and_named() {
+        let (points, samples) = (clouds(50), (0..50).collect::<Vec<_>>());
+        let good = gram(&points, 0.0);
+        let bad = Mat::from_fn(50, 50, |i, j| if i == j { f64::NAN } else { good[(i, j)] });
+        let solve = |gram: &Mat<f64>, tolerance, max_iter| {
+            let task = Task {
+                gram: gram.as_ref(),
+                samples: &samples,
+                positives: 25,
+                c: 100.0,
+            };
+            let solution = task.solve(Stop {
+                tolerance,
+                max_iter,
+            });
+            assert_feasible(&task, &solution.beta);
+            assert_eq!(
+                solution.certificate.converged,
+                solution.ending == Ending::Converged
+            );
+            solution
+        };
+        assert_eq!(solve(&good, 1e-3, 100_000).ending, Ending::Converged);
+        let limited = solve(&good, 1e-3, 3);
+        assert_eq!(limited.ending, Ending::IterationLimit);
+        assert_eq!(limited.certificate.iterations, 3);
+        assert!(limited.certificate.gap > 0.0);
+        assert_eq!(solve(&good, 1e-300, 1_000_000).ending, Ending::Precision);
+        assert_eq!(solve(&bad, 1e-3, 100_000).ending, Ending::Precision);
+    }
+
+    prop_compose! {
+        /// Points, how many of them are positive (never none or all), and c.
+        fn problems()(n in 2..40_usize)(
+            points in prop::collection::vec((-2.0..2.0, -2.0..2.0), n),
+            positives in 1..n,
+            exponent in -6.0..6.0,
+        ) -> (Vec<(f64, f64)>, usize, f64) {
+            (points, positives, 10_f64.powf(exponent))
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn solutions_are_feasible_and_certified((points, positives, c) in problems()) {
+            let gram = gram(&points, 1e-6);
+            let samples: Vec<usize> = (0..points.len()).collect();
+            let task = Task { gram: gram.as_ref(), samples: &samples, positives, c };
+            let solution = task.solve(stop(1e-6));
+            let certificate = solution.certificate;
+            assert_feasible(&task, &solution.beta);
+            prop_assert_eq!(solution.ending, Ending::Converged);
+            prop_assert!(certificate.gap >= 0.0);
+            // A margin may be off by the tolerance, at a price of c per sample.
+            prop_assert!(certificate.gap <= 1e-6 * c * points.len() as f64 + 1e-12);
+            let audit = task.audit(&solution.beta, solution.offset);
+            prop_assert!(audit.violation <= 2e-6);
+            // The primal objective as it is written, not as the certificate sums it.
+            let f = task.gradient(&solution.beta);
+            let (mut norm, mut hinges) = (0.0, 0.0);
+            for (k, (beta, f)) in solution.beta.iter().zip(&f).enumerate() {
+                let (y, expansion) = (task.sign(k), f + task.sign(k));
+                norm += beta * expansion;
+                hinges += (1.0 - y * (expansion + solution.offset)).max(0.0);
+            }
+            let primal = 0.5 * norm + c * hinges;
+            prop_assert!((primal - certificate.primal).abs() <= 1e-9 * (1.0 + primal.abs()));
+        }
+
+        #[test]
+        fn the_order_of_samples_does_not_matter((points, positives, c) in problems()) {
+            let gram = gram(&points, 1e-6);
+            let forward: Vec<usize> = (0..points.len()).collect();
+            let backward: Vec<usize> = (0..positives).rev().chain((positives..points.len()).rev()).collect();
+            let solve = |samples: &[usize]| {
+                Task { gram: gram.as_ref(), samples, positives, c }.solve(stop(1e-8))
+            };
+            let (a, b) = (solve(&forward).certificate, solve(&backward).certificate);
+            prop_assert!(a.converged && b.converged);
+            let allowed = a.gap + b.gap + 1e-12 * a.primal;
+            prop_assert!((a.primal - b.primal).abs() <= allowed, "{a:?} {b:?}");
+        }
+
+        #[test]
+        fn contradicting_duplicates_end_with_a_status(
+            (points, positives, c) in problems(), copies in 1..4_usize
+        ) {
+            // Every point is in both classes, and the kernel matrix is singular.
+            let doubled: Vec<_> = points.iter().copied().cycle().take(points.len() * 2 * copies).collect();
+            let gram = gram(&doubled, 0.0);
+            let samples: Vec<usize> = (0..doubled.len()).collect();
+            let task = Task { gram: gram.as_ref(), samples: &samples, positives: doubled.len() / 2, c };
+            let solution = task.solve(stop(1e-3));
+            assert_feasible(&task, &solution.beta);
+            prop_assert!(solution.certificate.gap >= 0.0);
+            prop_assert_eq!(solution.ending, Ending::Converged, "{} {:?}", positives, solution);
+        }
     }
 }

@@ -3,8 +3,9 @@
 //! The polar factor of `phi(X) M` is `phi(X) M (M^T K M)^-1/2`, so only a d x d matrix is
 //! decomposed and `K A` comes along for free.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par, Side};
+use faer::{Mat, MatRef, Par};
+
+use crate::kernel::algebra::{column, inner, product, symmetric_eigen};
 
 /// Coefficients `A` of an orthonormal frame, and `K A`.
 #[derive(Clone, Debug)]
@@ -52,7 +53,7 @@ impl Frame {
     pub fn distance(&self, other: &Self) -> f64 {
         let d = self.a.ncols();
         let overlap: f64 = (0..d)
-            .map(|j| self.ka.col(j).transpose() * other.a.col(j))
+            .map(|j| inner(column(self.ka.as_ref(), j), column(other.a.as_ref(), j)))
             .sum();
         (2.0 * (d as f64 - overlap)).max(0.0).sqrt()
     }
@@ -62,18 +63,11 @@ impl Frame {
 /// smallest length that rounding can tell from zero.
 fn inverse_square_root(gram: MatRef<'_, f64>) -> Mat<f64> {
     let d = gram.nrows();
-    let Ok(eigen) = gram.self_adjoint_eigen(Side::Lower) else {
+    let Some((values, vectors)) = symmetric_eigen(gram) else {
         return Mat::from_fn(d, d, |_, _| f64::NAN);
     };
-    let (vectors, values) = (eigen.U(), eigen.S().column_vector());
-    let floor = values[d - 1].abs().max(f64::MIN_POSITIVE) * f64::EPSILON * d as f64;
+    let largest = values.last().map_or(0.0, |value| value.abs());
+    let floor = largest.max(f64::MIN_POSITIVE) * f64::EPSILON * d as f64;
     let scaled = Mat::from_fn(d, d, |i, j| vectors[(i, j)] / values[j].max(floor).sqrt());
     product(scaled.as_ref(), vectors.transpose(), Par::Seq)
-}
-
-/// `a b`.
-pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
-    let mut out = Mat::zeros(a.nrows(), b.ncols());
-    matmul(out.as_mut(), Accum::Replace, a, b, 1.0, par);
-    out
 }

@@ -5,15 +5,16 @@
 
 use std::sync::Arc;
 
-use faer::{ColRef, Mat, MatRef, Par};
+use faer::{Mat, MatRef, Par};
 
 use super::{KNpsvcpp, Start};
 use crate::kernel::Laplacian;
+use crate::kernel::algebra::{add_times_vector, column, inner, product};
 use crate::model::nonparallel::Hyperplanes;
-use crate::model::plane::{Planes, Reduced, multiply};
+use crate::model::plane::{Planes, Reduced};
 use crate::model::{Fit, FitError, KernelMachine, Problem, Shape, TraceRow};
 use crate::solve::box_qp::{self, Settings, Term};
-use crate::solve::stiefel::{Frame, product};
+use crate::solve::stiefel::Frame;
 use crate::solve::{Certificate, lanczos, simplex};
 
 /// Accuracy of `sigma_max`, which only has to make the power iteration's matrix positive.
@@ -243,19 +244,25 @@ impl<'a> Training<'a> {
                 let f = |i: &usize| self.f[(*i, l)];
                 let near: f64 = plane.near.iter().map(|i| f(i).powi(2)).sum();
                 let far: f64 = plane.far.iter().map(|j| (1.0 - f(j)).max(0.0)).sum();
-                let v = self.v.col(l).squared_norm_l2();
+                let v = self.squared_v(l);
                 0.5 * near + c * far + 0.5 * r1 * w[l] + 0.5 * r2 * v + manifold
             })
             .collect()
+    }
+
+    /// `|v_l|^2`.
+    fn squared_v(&self, l: usize) -> f64 {
+        let v = column(self.v.as_ref(), l);
+        inner(v, v)
     }
 
     /// `|w_l|^2 = |u_l - P v_l|^2`.
     fn squared_residuals(&self, pu: &Mat<f64>) -> Vec<f64> {
         (0..self.classes)
             .map(|l| {
-                let u = self.b.col(l).transpose() * self.f.col(l);
-                let cross = self.v.col(l).transpose() * pu.col(l);
-                (u - 2.0 * cross + self.v.col(l).squared_norm_l2()).max(0.0)
+                let u = inner(column(self.b.as_ref(), l), column(self.f.as_ref(), l));
+                let cross = inner(column(self.v.as_ref(), l), column(pu.as_ref(), l));
+                (u - 2.0 * cross + self.squared_v(l)).max(0.0)
             })
             .collect()
     }
@@ -268,11 +275,9 @@ impl<'a> Training<'a> {
         let uppu = product(pu.transpose(), pu.as_ref(), par);
         let uu = product(self.b.transpose(), self.f.as_ref(), par);
         let c = product(self.v.transpose(), pu.as_ref(), par);
+        let k_pi_b = product(manifold.k_pi.transpose(), self.b.as_ref(), par);
         let against: Vec<f64> = (0..self.classes)
-            .map(|l| {
-                let bk = self.b.col(l).transpose() * manifold.k_pi.as_ref();
-                -r1 * (bk * self.v.col(l))
-            })
+            .map(|l| -r1 * inner(column(k_pi_b.as_ref(), l), column(self.v.as_ref(), l)))
             .collect();
         Mat::from_fn(self.classes, self.classes, |k, l| {
             let own = vv[(k, l)] * (uppu[(k, l)] + uu[(k, l)]) - 2.0 * c[(k, l)] * c[(l, k)];
@@ -309,7 +314,7 @@ impl<'a> Training<'a> {
             .squared_residuals(&pu)
             .into_iter()
             .enumerate()
-            .map(|(l, w)| (w + self.v.col(l).squared_norm_l2()).sqrt())
+            .map(|(l, w)| (w + self.squared_v(l)).sqrt())
             .collect();
         let hyperplanes = Hyperplanes {
             r: self.options.r1,
@@ -337,14 +342,14 @@ impl Manifold {
         let (mu, par, frame) = (training.options.mu, training.par, &training.frame);
         let lka = training.laplacian.times(frame.ka.as_ref());
         let core = product(frame.ka.transpose(), lka.as_ref(), par);
-        let inner = product(frame.a.as_ref(), core.as_ref(), par);
+        let along = product(frame.a.as_ref(), core.as_ref(), par);
         let pi = Mat::from_fn(lka.nrows(), lka.ncols(), |i, j| {
-            mu * (lka[(i, j)] - inner[(i, j)])
+            mu * (lka[(i, j)] - along[(i, j)])
         });
         let k_pi = product(training.k, pi.as_ref(), par);
         let trace: f64 = (0..core.nrows()).map(|i| core[(i, i)]).sum();
         let squared_norm = (0..pi.ncols())
-            .map(|j| pi.col(j).transpose() * k_pi.col(j))
+            .map(|j| inner(column(pi.as_ref(), j), column(k_pi.as_ref(), j)))
             .sum();
         Self {
             value: 0.5 * mu * trace,
@@ -360,7 +365,7 @@ impl Manifold {
 fn sigma_max(k: MatRef<'_, f64>, laplacian: &Laplacian, par: Par) -> f64 {
     let times_k = |x: &[f64]| {
         let mut out = vec![0.0; x.len()];
-        multiply(&mut out, k, ColRef::from_slice(x), 1.0, par);
+        add_times_vector(&mut out, 1.0, k, x, par);
         out
     };
     let times_l = |x: &[f64]| laplacian.times_vector(x);

@@ -102,6 +102,14 @@ pub(super) fn linfa(
     Ok(judged(task, model.alpha, offset, tolerance, jitter))
 }
 
+/// Whether all kernel values among the pair's samples are finite.
+pub(super) fn finite(task: &Task<'_>) -> bool {
+    task.samples.iter().all(|&i| {
+        let column = task.gram.col(i);
+        task.samples.iter().all(|&row| column[row].is_finite())
+    })
+}
+
 /// Whether each of the pair's samples is of its first class.
 fn labels(task: &Task<'_>) -> impl Iterator<Item = bool> {
     let positives = task.positives;

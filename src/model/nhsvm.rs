@@ -86,7 +86,7 @@ impl Method for Nhsvm {
             let mut q = Dense {
                 matrix: pair.matrix.as_ref(),
             };
-            let solution = box_qp::solve(&mut q, &terms, None, hyperplanes.settings());
+            let solution = box_qp::solve(&mut q, &terms, None, hyperplanes.settings(par));
             let column = pair.coefficients(k, &solution.x, &sides, self.scheme);
             for (i, value) in column.into_iter().enumerate() {
                 coefficients[(i, l)] = value;

@@ -23,9 +23,10 @@ pub struct Hyperplanes {
 }
 
 impl Hyperplanes {
-    pub(super) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self, par: Par) -> Settings {
         Settings {
             tolerance: self.tolerance,
+            par,
             ..Settings::default()
         }
     }
@@ -91,6 +92,7 @@ pub(super) fn fit_square_similarity(
     let Hyperplanes {
         r, scheme, bias, ..
     } = hyperplanes;
+    let par = problem.par();
     let planes = Planes::new(problem, r, scheme, bias)?;
     let Shape { n, classes, .. } = problem.shape();
     let mut coefficients = Mat::zeros(n, classes);
@@ -101,7 +103,7 @@ pub(super) fn fit_square_similarity(
         let terms = vec![far.in_coefficients(r); plane.far.len()];
         let mut q = Dense { matrix: m.as_ref() };
         let Solution { x, certificate, .. } =
-            box_qp::solve(&mut q, &terms, None, hyperplanes.settings());
+            box_qp::solve(&mut q, &terms, None, hyperplanes.settings(par));
         let lambda: Vec<f64> = x.iter().map(|x| r * x).collect();
         let near_values = plane.near_values(&lambda, None);
         for (i, value) in plane
@@ -124,6 +126,7 @@ pub(super) fn fit_square_similarity(
 /// Any losses, on the full dual in the expansion coefficients: `term(sample, is_similar)`.
 pub(super) fn solve_full(
     k: MatRef<'_, f64>,
+    par: Par,
     sides: &Sides,
     hyperplanes: Hyperplanes,
     start: Option<&[f64]>,
@@ -141,7 +144,7 @@ pub(super) fn solve_full(
         &mut Dense { matrix: k },
         &terms,
         start,
-        hyperplanes.settings(),
+        hyperplanes.settings(par),
     );
     solution.certificate = solution.certificate.scaled(r);
     solution
@@ -160,7 +163,7 @@ pub(super) fn fit_full(
     let mut certificates = Vec::with_capacity(classes);
     for l in 0..classes {
         let sides = hyperplanes.scheme.sides(problem.y(), l);
-        let solution = solve_full(k, &sides, hyperplanes, None, &term);
+        let solution = solve_full(k, problem.par(), &sides, hyperplanes, None, &term);
         for (i, value) in solution.x.into_iter().enumerate() {
             coefficients[(i, l)] = value;
         }

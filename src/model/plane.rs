@@ -338,6 +338,10 @@ impl Reduced<'_> {
 }
 
 impl Quadratic for Reduced<'_> {
+    fn dense(&self) -> Mat<f64> {
+        self.plane.reduced_matrix()
+    }
+
     fn diagonal(&self, i: usize) -> f64 {
         match &self.columns {
             Columns::Dense(m) => m[(i, i)],

@@ -56,13 +56,20 @@ pub(super) fn solve(
         let step = |start: Option<&Solution>| {
             let f = |i: usize| start.map_or(0.0, |solution| solution.y[i]);
             let start = start.map(|solution| solution.x.as_slice());
-            solve_full(k, &sides, hyperplanes, start, |i, is_similar| {
-                if is_similar {
-                    Term::insensitive((reweighting.weight)(f(i)), 0.0)
-                } else {
-                    Term::hinge(c)
-                }
-            })
+            solve_full(
+                k,
+                problem.par(),
+                &sides,
+                hyperplanes,
+                start,
+                |i, is_similar| {
+                    if is_similar {
+                        Term::insensitive((reweighting.weight)(f(i)), 0.0)
+                    } else {
+                        Term::hinge(c)
+                    }
+                },
+            )
         };
         let (solution, certificate) = descend(step, objective, reweighting.max_iter);
         for (i, value) in solution.x.into_iter().enumerate() {

@@ -13,12 +13,15 @@
 //! ```
 //!
 //! so it costs O(n) and certifies every answer. Steps take the coordinate whose exact minimisation
-//! lowers the objective most; each costs one column of Q. Where that converges slowly, because many
-//! coordinates are free and strongly coupled, a Newton step on the free coordinates is tried.
+//! lowers the objective most; each costs one column of Q. That is quick as long as few coordinates
+//! are free. Where some are, and strongly coupled, Newton steps on the free coordinates help, along
+//! the path projected to the box. Where most are, an interior-point method ([`super::interior`])
+//! takes over: each of its iterations costs a Cholesky factor, but a dozen suffice.
 
 use faer::{Mat, MatRef, Par};
 
 use super::Certificate;
+use super::interior::{self, BoxQp};
 use crate::kernel::{Cholesky, algebra};
 
 /// A symmetric positive semidefinite matrix given by its columns.
@@ -26,6 +29,8 @@ pub trait Quadratic {
     fn diagonal(&self, i: usize) -> f64;
     /// Column `i`; computed or looked up.
     fn column(&mut self, i: usize) -> &[f64];
+    /// The whole matrix.
+    fn dense(&self) -> Mat<f64>;
 }
 
 /// A dense symmetric matrix.
@@ -40,6 +45,10 @@ impl Quadratic for Dense<'_> {
 
     fn column(&mut self, i: usize) -> &[f64] {
         algebra::column(self.matrix, i)
+    }
+
+    fn dense(&self) -> Mat<f64> {
+        self.matrix.to_owned()
     }
 }
 
@@ -111,30 +120,22 @@ impl Term {
         self.linear * x + self.l1 * x.abs() + 0.5 * self.square * x * x
     }
 
-    /// Mean slope of the smooth part between `x` and `x + change`.
-    fn slope(&self, x: f64, change: f64) -> f64 {
-        self.linear + self.square * (x + 0.5 * change)
-    }
-
-    /// `argmin_t  curvature/2 t^2 + slope t + h(t)`.
-    fn minimiser(&self, curvature: f64, slope: f64) -> f64 {
-        let curvature = curvature + self.square;
-        let pull = -(slope + self.linear);
+    /// `argmax_t  s t - h(t)`.
+    fn maximiser(&self, s: f64) -> f64 {
+        let pull = s - self.linear;
         let shrunk = pull - pull.clamp(-self.l1, self.l1);
-        if curvature > 0.0 {
-            return (shrunk / curvature).clamp(self.low, self.high);
-        }
-        let end = match shrunk {
-            s if s > 0.0 => self.high,
-            s if s < 0.0 => self.low,
+        let t = match shrunk {
+            shrunk if self.square > 0.0 => shrunk / self.square,
+            shrunk if shrunk > 0.0 => self.high,
+            shrunk if shrunk < 0.0 => self.low,
             _ => 0.0,
         };
-        end.clamp(self.low, self.high)
+        t.clamp(self.low, self.high)
     }
 
     /// `h^*(s) = max_t  s t - h(t)`.
     fn conjugate(&self, s: f64) -> f64 {
-        let t = self.minimiser(0.0, -s);
+        let t = self.maximiser(s);
         s * t - self.value(t)
     }
 }
@@ -144,15 +145,18 @@ impl Term {
 pub struct Settings {
     /// Relative duality gap.
     pub tolerance: f64,
-    /// Largest number of coordinate steps, per coordinate of the problem.
-    pub max_sweeps: usize,
+    /// Largest number of rounds; a round is a sweep's worth of coordinate steps, then Newton steps.
+    pub max_rounds: usize,
+    /// For the Newton steps' factorisations.
+    pub par: Par,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             tolerance: 1e-6,
-            max_sweeps: 1000,
+            max_rounds: 200,
+            par: Par::Seq,
         }
     }
 }
@@ -174,31 +178,27 @@ pub fn solve(
     start: Option<&[f64]>,
     settings: Settings,
 ) -> Solution {
+    const NEWTON_STEPS_PER_ROUND: usize = 20;
     let mut state = State::new(q, terms, start);
-    let limit = settings.max_sweeps.saturating_mul(terms.len().max(1));
-    let check_every = (terms.len() / 8).clamp(16, 256);
-    let newton_every = terms.len().clamp(256, 4096);
-    let mut steps = 0;
-    let mut certificate = state.certificate(steps, settings.tolerance);
-    while !certificate.converged && steps < limit {
-        let mut stalled = false;
-        for _ in 0..check_every {
-            if !state.greedy_step(q) {
-                stalled = true;
+    let mut certificate = state.certificate(settings.tolerance);
+    for round in 0..settings.max_rounds {
+        certificate = state.descend(q, terms.len().max(64), settings.tolerance);
+        if !certificate.converged && round == 0 && state.are_most_free() {
+            certificate = state.interior_point(q, settings);
+        }
+        if certificate.converged {
+            break;
+        }
+        let before = state.steps;
+        for _ in 0..NEWTON_STEPS_PER_ROUND {
+            if certificate.converged || !state.newton_step(q, settings.par) {
                 break;
             }
-            steps += 1;
+            certificate = state.certificate(settings.tolerance);
         }
-        let due = steps % newton_every < check_every;
-        if (stalled || due) && steps > 0 {
-            let moved = state.newton_step(q);
-            steps += 1;
-            if stalled && !moved {
-                certificate = state.certificate(steps, settings.tolerance);
-                break;
-            }
+        if certificate.converged || (state.is_stalled && state.steps == before) {
+            break;
         }
-        certificate = state.certificate(steps, settings.tolerance);
     }
     Solution {
         x: state.x,
@@ -207,23 +207,46 @@ pub fn solve(
     }
 }
 
-/// The iterate: `x`, `y = Q x`, and the diagonal at hand for the selection loop.
+/// The iterate `x` and `y = Q x`, with the terms spread out for the selection loop.
 struct State<'a> {
     terms: &'a [Term],
-    diagonal: Vec<f64>,
+    has_l1: bool,
+    /// `Q_ii + d_i`, kept away from zero, and its inverse.
+    curvature: Vec<f64>,
+    inverse: Vec<f64>,
+    linear: Vec<f64>,
+    square: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
     x: Vec<f64>,
     y: Vec<f64>,
+    steps: usize,
+    /// No coordinate step gains anything beyond rounding.
+    is_stalled: bool,
 }
 
 impl<'a> State<'a> {
     fn new(q: &mut impl Quadratic, terms: &'a [Term], start: Option<&[f64]>) -> Self {
         let n = terms.len();
-        let diagonal = (0..n).map(|i| q.diagonal(i)).collect();
+        let sums: Vec<f64> = (0..n).map(|i| q.diagonal(i) + terms[i].square).collect();
+        let floor = sums
+            .iter()
+            .fold(f64::MIN_POSITIVE, |most, sum| most.max(1e-14 * sum));
+        let curvature: Vec<f64> = sums.into_iter().map(|sum| sum.max(floor)).collect();
+        let of = |field: fn(&Term) -> f64| terms.iter().map(field).collect();
         let mut state = Self {
             terms,
-            diagonal,
+            has_l1: terms.iter().any(|term| term.l1 > 0.0),
+            inverse: curvature.iter().map(|c| 1.0 / c).collect(),
+            curvature,
+            linear: of(|term| term.linear),
+            square: of(|term| term.square),
+            low: of(|term| term.low),
+            high: of(|term| term.high),
             x: vec![0.0; n],
             y: vec![0.0; n],
+            steps: 0,
+            is_stalled: false,
         };
         for (i, term) in terms.iter().enumerate() {
             let x = start
@@ -245,111 +268,240 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Minimises over the coordinate that gains most; false when none gains anything.
-    fn greedy_step(&mut self, q: &mut impl Quadratic) -> bool {
-        let mut best = (0.0, 0, 0.0);
-        for i in 0..self.x.len() {
-            let (term, x, curvature) = (&self.terms[i], self.x[i], self.diagonal[i]);
-            let target = term.minimiser(curvature, self.y[i] - curvature * x);
-            let change = target - x;
-            // Written in the change, not as a difference of two objectives: near the optimum the
-            // gain is far below the rounding of either.
-            let slope = self.y[i] + 0.5 * curvature * change + term.slope(x, change);
-            let gain = -change * slope - term.l1 * (target.abs() - x.abs());
-            if gain > best.0 {
-                best = (gain, i, change);
+    /// Up to `most` coordinate steps, with a look at the gap every now and then.
+    fn descend(&mut self, q: &mut impl Quadratic, most: usize, tolerance: f64) -> Certificate {
+        let check_every = (self.x.len() / 8).clamp(16, 256);
+        self.is_stalled = false;
+        let mut certificate = self.certificate(tolerance);
+        for done in 1..=most {
+            if certificate.converged {
+                break;
+            }
+            let (i, change) = if self.has_l1 {
+                self.best_step_l1()
+            } else {
+                self.best_step()
+            };
+            if change == 0.0 || !change.is_finite() {
+                self.is_stalled = true;
+                break;
+            }
+            self.shift(q, i, change);
+            self.steps += 1;
+            if done % check_every == 0 {
+                certificate = self.certificate(tolerance);
             }
         }
-        let (gain, i, change) = best;
-        // Below rounding of the terms involved a step only moves noise around.
-        if gain <= f64::EPSILON * change.abs() * self.y[i].abs() || !change.is_finite() {
-            return false;
+        if certificate.converged {
+            certificate
+        } else {
+            self.certificate(tolerance)
         }
-        self.shift(q, i, change);
-        true
     }
 
-    /// A projected Newton step on the coordinates strictly inside their box (and off the kink of
-    /// the L1 term). False when it did not lower the objective.
-    fn newton_step(&mut self, q: &mut impl Quadratic) -> bool {
-        const LARGEST: usize = 2000;
+    /// The coordinate whose minimisation gains most, and the change. Gains are written in the
+    /// change, not as a difference of two objectives: near the optimum they are far below the
+    /// rounding of either.
+    fn best_step(&self) -> (usize, f64) {
+        let n = self.x.len();
+        let (x, y, curvature, inverse) = (
+            &self.x[..n],
+            &self.y[..n],
+            &self.curvature[..n],
+            &self.inverse[..n],
+        );
+        let (linear, square, low, high) = (
+            &self.linear[..n],
+            &self.square[..n],
+            &self.low[..n],
+            &self.high[..n],
+        );
+        let mut best = (0, 0.0);
+        let mut most = 0.0;
+        for i in 0..n {
+            let gradient = y[i] + linear[i] + square[i] * x[i];
+            let target = smaller(larger(x[i] - gradient * inverse[i], low[i]), high[i]);
+            let change = target - x[i];
+            let gain = -change * (gradient + 0.5 * curvature[i] * change);
+            if gain > most {
+                most = gain;
+                best = (i, change);
+            }
+        }
+        best
+    }
+
+    /// As [`Self::best_step`], with soft thresholding for the L1 terms.
+    fn best_step_l1(&self) -> (usize, f64) {
+        let mut best = (0, 0.0);
+        let mut most = 0.0;
+        for (i, term) in self.terms.iter().enumerate() {
+            let x = self.x[i];
+            let gradient = self.y[i] + term.linear + term.square * x;
+            let free = x - gradient * self.inverse[i];
+            let threshold = term.l1 * self.inverse[i];
+            let shrunk = free - smaller(larger(free, -threshold), threshold);
+            let target = smaller(larger(shrunk, term.low), term.high);
+            let change = target - x;
+            let gain = -change * (gradient + 0.5 * self.curvature[i] * change)
+                - term.l1 * (target.abs() - x.abs());
+            if gain > most {
+                most = gain;
+                best = (i, change);
+            }
+        }
+        best
+    }
+
+    /// Whether coordinate descent and Newton steps have too many free coordinates to sort out.
+    fn are_most_free(&self) -> bool {
+        let free = (0..self.x.len()).filter(|&i| self.is_free(i)).count();
+        !self.has_l1 && 4 * free > self.x.len()
+    }
+
+    /// Solves anew by [`interior`], from the middle of the box; takes the answer if it is better.
+    fn interior_point(&mut self, q: &mut impl Quadratic, settings: Settings) -> Certificate {
+        let before = self.certificate(settings.tolerance);
+        let mut h = q.dense();
+        for (i, square) in self.square.iter().enumerate() {
+            h[(i, i)] += square;
+        }
+        let problem = BoxQp {
+            h: &h,
+            b: &self.linear,
+            low: &self.low,
+            high: &self.high,
+        };
+        let target = 0.5 * settings.tolerance * before.dual.abs();
+        let Some((x, iterations)) = interior::solve(&problem, target, settings.par) else {
+            return before;
+        };
+        let mut y = vec![0.0; x.len()];
+        algebra::add_times_vector(&mut y, 1.0, h.as_ref(), &x, settings.par);
+        for i in 0..x.len() {
+            y[i] -= self.square[i] * x[i];
+        }
+        let kept = (
+            std::mem::replace(&mut self.x, x),
+            std::mem::replace(&mut self.y, y),
+        );
+        self.steps += iterations;
+        let after = self.certificate(settings.tolerance);
+        if after.dual >= before.dual {
+            return after;
+        }
+        (self.x, self.y) = kept;
+        before
+    }
+
+    /// A Newton step on the free coordinates, along the projected path. False when there is none.
+    fn newton_step(&mut self, q: &mut impl Quadratic, par: Par) -> bool {
         let free: Vec<usize> = (0..self.x.len()).filter(|&i| self.is_free(i)).collect();
-        if free.is_empty() || free.len() > LARGEST {
+        if free.is_empty() {
             return false;
         }
-        let Some(direction) = self.newton_direction(q, &free) else {
+        let Some(direction) = self.newton_direction(q, &free, par) else {
             return false;
         };
-        let before = self.objective();
-        let (x, y) = (self.x.clone(), self.y.clone());
-        let mut length = 1.0;
-        for _ in 0..5 {
-            for (&i, step) in free.iter().zip(&direction) {
-                let target = self.project(i, x[i] + length * step, x[i]);
-                self.shift(q, i, target - self.x[i]);
-            }
-            if self.objective() < before {
-                return true;
-            }
-            self.x.copy_from_slice(&x);
-            self.y.copy_from_slice(&y);
-            length *= 0.25;
-        }
-        false
+        self.steps += 1;
+        self.follow(q, &free, direction)
     }
 
+    /// Walks from `x` along `direction`; a coordinate that meets its bound stays there while the
+    /// others go on, until the objective would rise. Where the free coordinates are nearly
+    /// dependent the direction is long and most of it is cut off, yet every walk descends.
+    fn follow(&mut self, q: &mut impl Quadratic, free: &[usize], direction: Vec<f64>) -> bool {
+        let mut path = Path::new(self, q, free, direction);
+        let mut moved = false;
+        while let Some((length, end)) = path.next_piece() {
+            moved |= length > 0.0;
+            for (&i, step) in free.iter().zip(&path.direction) {
+                self.x[i] += length * step;
+            }
+            for (y, image) in self.y.iter_mut().zip(&path.image) {
+                *y += length * image;
+            }
+            let Some((a, bound)) = end else { break };
+            let i = free[a];
+            self.x[i] = bound;
+            path.release(
+                a,
+                i,
+                self.gradient_towards(i, path.direction[a]),
+                &self.terms[i],
+                q,
+            );
+        }
+        moved
+    }
+
+    /// Where coordinate `i` ends when it moves in direction `step`: an edge of the box, or the kink
+    /// of its L1 term.
+    fn bound(&self, i: usize, step: f64) -> f64 {
+        let (term, x) = (&self.terms[i], self.x[i]);
+        let edge = if step > 0.0 { term.high } else { term.low };
+        let meets_kink = term.l1 > 0.0 && x * step < 0.0 && edge * step > 0.0;
+        if meets_kink { 0.0 } else { edge }
+    }
+
+    /// The gradient of coordinate `i`; at the kink, that of the side it came from.
+    fn gradient_towards(&self, i: usize, step: f64) -> f64 {
+        let (term, x) = (&self.terms[i], self.x[i]);
+        let side = if x == 0.0 { -step.signum() } else { x.signum() };
+        self.y[i] + term.linear + term.square * x + term.l1 * side
+    }
+
+    /// Strictly inside the box, or at its edge with the gradient pointing inwards; and off the kink
+    /// of the L1 term, which coordinate steps decide about.
     fn is_free(&self, i: usize) -> bool {
         let (term, x) = (&self.terms[i], self.x[i]);
-        x > term.low && x < term.high && (term.l1 == 0.0 || x != 0.0)
+        if term.l1 > 0.0 && x == 0.0 {
+            return false;
+        }
+        let gradient = self.gradient(i);
+        (x > term.low || gradient < 0.0) && (x < term.high || gradient > 0.0)
     }
 
-    /// Solves `Q_FF p = -gradient_F`.
-    fn newton_direction(&self, q: &mut impl Quadratic, free: &[usize]) -> Option<Vec<f64>> {
+    /// Derivative in coordinate `i`, off the kink.
+    fn gradient(&self, i: usize) -> f64 {
+        let (term, x) = (&self.terms[i], self.x[i]);
+        let kink = if term.l1 > 0.0 {
+            term.l1 * x.signum()
+        } else {
+            0.0
+        };
+        self.y[i] + term.linear + term.square * x + kink
+    }
+
+    /// Solves `(Q + diag(d))_FF p = -gradient_F`.
+    fn newton_direction(
+        &self,
+        q: &mut impl Quadratic,
+        free: &[usize],
+        par: Par,
+    ) -> Option<Vec<f64>> {
         let m = free.len();
         let mut hessian = Mat::zeros(m, m);
-        let mut right = Mat::zeros(m, 1);
         for (a, &i) in free.iter().enumerate() {
-            let column = q.column(i);
+            let source = q.column(i);
+            let target = algebra::column_mut(&mut hessian, a);
             for (b, &j) in free.iter().enumerate().skip(a) {
-                hessian[(b, a)] = column[j];
+                target[b] = source[j];
             }
-            let term = &self.terms[i];
             // A relative ridge of rounding size keeps duplicated samples from ending the method.
-            hessian[(a, a)] += term.square + 1e-12 * column[i].abs();
-            let slope = term.linear + term.l1 * self.x[i].signum() + term.square * self.x[i];
-            right[(a, 0)] = -(self.y[i] + slope);
+            target[a] += self.terms[i].square + 1e-12 * self.curvature[i];
         }
-        let factor = Cholesky::new(hessian, Par::Seq).ok()?;
+        let factor = Cholesky::new(hessian, par).ok()?;
+        let mut right = Mat::from_fn(m, 1, |a, _| -self.gradient(free[a]));
         factor.solve(right.as_mut());
-        let direction: Vec<f64> = right.col(0).iter().copied().collect();
+        let direction = algebra::column(right.as_ref(), 0).to_vec();
         direction
             .iter()
             .all(|value| value.is_finite())
             .then_some(direction)
     }
 
-    /// Clips to the box, and to zero where an L1 term would change its sign.
-    fn project(&self, i: usize, target: f64, from: f64) -> f64 {
-        let term = &self.terms[i];
-        if term.l1 > 0.0 && target * from < 0.0 {
-            return 0.0;
-        }
-        target.clamp(term.low, term.high)
-    }
-
-    /// The QP's objective at the iterate.
-    fn objective(&self) -> f64 {
-        let quadratic = algebra::inner(&self.x, &self.y);
-        let separable: f64 = self
-            .terms
-            .iter()
-            .zip(&self.x)
-            .map(|(term, &x)| term.value(x))
-            .sum();
-        0.5 * quadratic + separable
-    }
-
-    fn certificate(&self, iterations: usize, tolerance: f64) -> Certificate {
+    fn certificate(&self, tolerance: f64) -> Certificate {
         let quadratic = algebra::inner(&self.x, &self.y);
         let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
         for (term, (&x, &y)) in self.terms.iter().zip(self.x.iter().zip(&self.y)) {
@@ -360,12 +512,104 @@ impl<'a> State<'a> {
             gap += (value + conjugate + x * y).max(0.0);
         }
         let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
+        let converged = gap <= tolerance * scale;
         Certificate {
             primal,
             dual,
             gap,
-            iterations,
-            converged: gap <= tolerance * scale,
+            iterations: self.steps,
+            converged,
         }
     }
+}
+
+/// A walk along a direction whose coordinates stop at their bounds one after the other.
+struct Path {
+    /// The direction; zero for coordinates that have stopped.
+    direction: Vec<f64>,
+    /// `Q direction`, on all coordinates.
+    image: Vec<f64>,
+    /// Derivative and curvature of the objective along the direction.
+    slope: f64,
+    curvature: f64,
+    /// How far each coordinate goes and the bound it meets there, the next one last.
+    stops: Vec<(f64, usize, f64)>,
+    walked: f64,
+}
+
+impl Path {
+    fn new(state: &State<'_>, q: &mut impl Quadratic, free: &[usize], direction: Vec<f64>) -> Self {
+        let mut image = vec![0.0; state.x.len()];
+        let (mut slope, mut curvature) = (0.0, 0.0);
+        let mut stops = Vec::with_capacity(free.len());
+        for (a, (&i, &step)) in free.iter().zip(&direction).enumerate() {
+            for (image, column) in image.iter_mut().zip(q.column(i)) {
+                *image += step * column;
+            }
+            slope += step * state.gradient(i);
+            let bound = state.bound(i, step);
+            let distance = (bound - state.x[i]) / step;
+            if distance.is_finite() {
+                stops.push((distance.max(0.0), a, bound));
+            }
+        }
+        for (&i, &step) in free.iter().zip(&direction) {
+            curvature += step * (image[i] + state.terms[i].square * step);
+        }
+        stops.sort_unstable_by(|one, other| other.0.total_cmp(&one.0));
+        Self {
+            direction,
+            image,
+            slope,
+            curvature,
+            stops,
+            walked: 0.0,
+        }
+    }
+
+    /// The length of the next straight piece, and the coordinate that stops at its end, if any.
+    fn next_piece(&mut self) -> Option<(f64, Option<(usize, f64)>)> {
+        if self.slope.is_nan() || self.slope >= 0.0 {
+            return None;
+        }
+        let lowest = if self.curvature > 0.0 {
+            -self.slope / self.curvature
+        } else {
+            f64::INFINITY
+        };
+        match self.stops.pop() {
+            Some((stop, a, bound)) if stop - self.walked <= lowest => {
+                let length = (stop - self.walked).max(0.0);
+                self.walked += length;
+                self.slope += length * self.curvature;
+                Some((length, Some((a, bound))))
+            }
+            _ if lowest.is_finite() => Some((lowest, None)),
+            _ => None,
+        }
+    }
+
+    /// Takes coordinate `a` (`i` among all) out of the direction.
+    fn release(&mut self, a: usize, i: usize, gradient: f64, term: &Term, q: &mut impl Quadratic) {
+        let step = std::mem::take(&mut self.direction[a]);
+        let column = q.column(i);
+        self.slope -= step * gradient;
+        let own = column[i] * step;
+        self.curvature -= step * (2.0 * self.image[i] - own + term.square * step);
+        for (image, column) in self.image.iter_mut().zip(column) {
+            *image -= step * column;
+        }
+    }
+}
+
+/// `f64::min` without its care for NaN, which keeps the loop from being vectorised.
+#[inline(always)]
+fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// `f64::max`, likewise.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }

@@ -157,6 +157,7 @@ impl<'a> Training<'a> {
         let (c, r1) = (self.options.c, self.options.r1);
         let settings = Settings {
             tolerance: self.options.qp_tolerance,
+            par: self.par,
             ..Settings::default()
         };
         for l in 0..self.classes {

@@ -145,6 +145,8 @@ impl Term {
 pub struct Settings {
     /// Relative duality gap.
     pub tolerance: f64,
+    /// Duality gap that is accepted in any case, for problems whose optimum may be near zero.
+    pub absolute: f64,
     /// Largest number of rounds; a round is a sweep's worth of coordinate steps, then Newton steps.
     pub max_rounds: usize,
     /// For the Newton steps' factorisations.
@@ -155,6 +157,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             tolerance: 1e-6,
+            absolute: 0.0,
             max_rounds: 200,
             par: Par::Seq,
         }
@@ -180,9 +183,9 @@ pub fn solve(
 ) -> Solution {
     const NEWTON_STEPS_PER_ROUND: usize = 20;
     let mut state = State::new(q, terms, start);
-    let mut certificate = state.certificate(settings.tolerance);
+    let mut certificate = state.certificate(settings);
     for round in 0..settings.max_rounds {
-        certificate = state.descend(q, terms.len().max(64), settings.tolerance);
+        certificate = state.descend(q, terms.len().max(64), settings);
         if !certificate.converged && round == 0 && state.are_many_free() {
             certificate = state.interior_point(q, settings);
         }
@@ -195,7 +198,7 @@ pub fn solve(
             if certificate.converged || !state.newton_step(q, settings.par) {
                 break;
             }
-            certificate = state.certificate(settings.tolerance);
+            certificate = state.certificate(settings);
             // The free coordinates are not yet the right ones: coordinate steps sort that out.
             if certificate.gap > 0.5 * gap {
                 break;
@@ -276,10 +279,10 @@ impl<'a> State<'a> {
     }
 
     /// Up to `most` coordinate steps, with a look at the gap every now and then.
-    fn descend(&mut self, q: &mut impl Quadratic, most: usize, tolerance: f64) -> Certificate {
+    fn descend(&mut self, q: &mut impl Quadratic, most: usize, settings: Settings) -> Certificate {
         let check_every = (self.x.len() / 8).clamp(16, 256);
         self.is_stalled = false;
-        let mut certificate = self.certificate(tolerance);
+        let mut certificate = self.certificate(settings);
         for done in 1..=most {
             if certificate.converged {
                 break;
@@ -296,13 +299,13 @@ impl<'a> State<'a> {
             self.shift(q, i, change);
             self.steps += 1;
             if done % check_every == 0 {
-                certificate = self.certificate(tolerance);
+                certificate = self.certificate(settings);
             }
         }
         if certificate.converged {
             certificate
         } else {
-            self.certificate(tolerance)
+            self.certificate(settings)
         }
     }
 
@@ -381,7 +384,7 @@ impl<'a> State<'a> {
 
     /// Solves anew by [`interior`], from the middle of the box; takes the answer if it is better.
     fn interior_point(&mut self, q: &mut impl Quadratic, settings: Settings) -> Certificate {
-        let before = self.certificate(settings.tolerance);
+        let before = self.certificate(settings);
         let is_live = |i: &usize| self.low[*i] < self.high[*i];
         let live: Vec<usize> = (0..self.x.len()).filter(is_live).collect();
         let terms: Vec<Term> = live.iter().map(|&i| self.terms[i]).collect();
@@ -389,7 +392,7 @@ impl<'a> State<'a> {
         for (a, term) in terms.iter().enumerate() {
             h[(a, a)] += term.square;
         }
-        let target = 0.2 * settings.tolerance * before.dual.abs();
+        let target = 0.2 * (settings.tolerance * before.dual.abs()).max(settings.absolute);
         let Some((found, iterations)) = interior::solve(&h, &terms, target, settings.par) else {
             return before;
         };
@@ -404,7 +407,7 @@ impl<'a> State<'a> {
             self.shift(q, i, x);
         }
         self.steps += iterations;
-        let after = self.certificate(settings.tolerance);
+        let after = self.certificate(settings);
         if after.dual >= before.dual {
             return after;
         }
@@ -519,7 +522,7 @@ impl<'a> State<'a> {
             .then_some(direction)
     }
 
-    fn certificate(&self, tolerance: f64) -> Certificate {
+    fn certificate(&self, settings: Settings) -> Certificate {
         let quadratic = algebra::inner(&self.x, &self.y);
         let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
         for (term, (&x, &y)) in self.terms.iter().zip(self.x.iter().zip(&self.y)) {
@@ -530,7 +533,7 @@ impl<'a> State<'a> {
             gap += (value + conjugate + x * y).max(0.0);
         }
         let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
-        let converged = gap <= tolerance * scale;
+        let converged = gap <= (settings.tolerance * scale).max(settings.absolute);
         Certificate {
             primal,
             dual,

@@ -76,6 +76,8 @@ pub enum RunError {
     #[error("failed to write to {}: {source}", .path.display())]
     #[diagnostic(help("choose a folder you can write to with --out"))]
     Output { path: PathBuf, source: io::Error },
+    #[error("failed to record a cell in {}: {source}; once that is mended, run the same command again to go on", .path.display())]
+    Record { path: PathBuf, source: io::Error },
     #[error("another run is writing to {}{}", .path.display(), .holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})")))]
     #[diagnostic(help("wait for it to end, or choose another folder with --out"))]
     Locked {
@@ -197,7 +199,10 @@ impl Folder {
             .writer
             .lock()
             .unwrap_or_else(|poison| poison.into_inner());
-        writer.append(record).map_err(|source| self.error(source))
+        writer.append(record).map_err(|source| RunError::Record {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     fn write_plan(&self, plan: &Plan) -> Result<(), RunError> {
@@ -219,7 +224,10 @@ impl Folder {
             }
             std::fs::write(folder.join(format!("{cell}.jsonl")), text)
         };
-        write().map_err(|source| self.error(source))
+        write().map_err(|source| RunError::Record {
+            path: self.path.clone(),
+            source,
+        })
     }
 }
 

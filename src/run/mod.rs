@@ -41,7 +41,7 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Memory budget in bytes; four fifths of what is available if left out.
     pub memory: Option<u64>,
-    /// Only cells that match all filters.
+    /// Only cells that [`Filter::keep`] wants.
     pub only: Vec<Filter>,
     /// Run cells again whose last record is a failure.
     pub retry_failed: bool,
@@ -278,7 +278,7 @@ impl Todo {
         };
         let mut groups: HashMap<(usize, usize), usize> = HashMap::new();
         for (index, cell) in plan.cells.iter().enumerate() {
-            if !options.only.iter().all(|filter| filter.matches(plan, cell)) {
+            if !Filter::keep(&options.only, plan, cell) {
                 continue;
             }
             let last = settled.get(cell.cell.as_str());
@@ -459,7 +459,7 @@ fn count(prepared: &Prepared, options: &Options, contents: &Contents) -> Outcome
     let wanted: HashSet<&str> = plan
         .cells
         .iter()
-        .filter(|cell| options.only.iter().all(|filter| filter.matches(plan, cell)))
+        .filter(|cell| Filter::keep(&options.only, plan, cell))
         .map(|cell| cell.cell.as_str())
         .collect();
     let mut outcome = Outcome::default();

@@ -2,7 +2,8 @@
 //!
 //! A picture is a list of filled shapes in pixels of the finished figure, so that both formats
 //! show the same thing. Both are drawn on a finer grid, because plotters takes whole numbers
-//! only: an SVG's view box is that grid, a PNG is reduced from it.
+//! only: an SVG's view box is that grid, a PNG is reduced from it. The letters of a PNG are set
+//! here, since plotters leaves out their side bearings, which makes gaps within words.
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder};
@@ -11,7 +12,7 @@ use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontDesc, RGBAColor, WHITE};
+use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBAColor, WHITE};
 
 use super::font::{self, Face};
 
@@ -67,13 +68,11 @@ pub(super) struct Picture {
 #[derive(Clone, Copy)]
 struct Backend {
     /// Steps per pixel.
-    scale: f64,
-    /// Size to ask for, per size of the letters.
-    size_per_em: f64,
-    /// How far the baseline lies below a vertically centred anchor, per size of the letters.
-    baseline: f64,
+    scale: u32,
     /// Whether the last row and column of a rectangle are filled.
     inclusive: bool,
+    /// Whether plotters draws text.
+    text: bool,
 }
 
 impl Picture {
@@ -81,11 +80,9 @@ impl Picture {
     pub(super) fn svg(&self) -> Result<Vec<u8>, String> {
         let mut text = String::new();
         let backend = Backend {
-            scale: f64::from(FINE),
-            size_per_em: 1.24,
-            // plotters shifts by half the height of an x.
-            baseline: font::X_HEIGHT / 2.0,
+            scale: FINE,
             inclusive: false,
+            text: true,
         };
         let area = SVGBackend::with_string(&mut text, (self.width * FINE, self.height * FINE));
         self.draw(&area.into_drawing_area(), backend)?;
@@ -109,19 +106,20 @@ impl Picture {
     /// The picture as a PNG file.
     pub(super) fn png(&self) -> Result<Vec<u8>, String> {
         let scale = if self.height > TALL { PNG_SCALE } else { FINE };
-        let (width, height) = (self.width * scale, self.height * scale);
-        let mut pixels = vec![0; width as usize * height as usize * 3];
+        let size = (self.width * scale, self.height * scale);
+        let mut pixels = vec![0; size.0 as usize * size.1 as usize * 3];
         let backend = Backend {
-            scale: f64::from(scale),
-            size_per_em: font::HEIGHT,
-            // plotters puts the baseline half the size below the top of a box of size / 1.24.
-            baseline: font::HEIGHT * (0.5 - 0.5 / 1.24),
+            scale,
             inclusive: true,
+            text: false,
         };
-        let area = BitMapBackend::with_buffer(&mut pixels, (width, height));
+        let area = BitMapBackend::with_buffer(&mut pixels, size);
         self.draw(&area.into_drawing_area(), backend)?;
+        for shape in &self.shapes {
+            shape.set_text(f64::from(scale), size.0 as usize, &mut pixels);
+        }
         if scale > PNG_SCALE {
-            pixels = halved(&pixels, width as usize);
+            pixels = halved(&pixels, size.0 as usize);
         }
         let mut file = Vec::new();
         PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::Adaptive)
@@ -157,7 +155,8 @@ impl Shape {
         area: &DrawingArea<B, Shift>,
         backend: Backend,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-        let steps = |pixels: f64| (pixels * backend.scale).round() as i32;
+        let scale = f64::from(backend.scale);
+        let steps = |pixels: f64| (pixels * scale).round() as i32;
         match self {
             Self::Bar {
                 left,
@@ -200,14 +199,60 @@ impl Shape {
                 face,
                 colour,
                 text,
-            } => {
-                let size = face.size * backend.scale;
-                let y = y - face.size * backend.baseline;
-                let font: FontDesc = face.font(size * backend.size_per_em);
+            } if backend.text => {
+                // plotters puts the middle of an x on the anchor, and divides sizes by 1.24.
+                let y = y - face.size * font::X_HEIGHT / 2.0;
+                let size = face.size * scale * 1.24;
+                let style = if face.bold {
+                    FontStyle::Bold
+                } else {
+                    FontStyle::Normal
+                };
+                let font = FontDesc::new(FontFamily::Name(font::FAMILY), size, style);
                 let style = font.color(colour).pos(Pos::new(*anchor, VPos::Center));
                 area.draw_text(&drawable(text), &style, (steps(*x), steps(y)))
             }
+            Self::Text { .. } => Ok(()),
         }
+    }
+
+    /// Sets a text into an image of RGB pixels; other shapes do nothing.
+    fn set_text(&self, scale: f64, width: usize, pixels: &mut [u8]) {
+        let Self::Text {
+            at,
+            anchor,
+            face,
+            colour,
+            text,
+        } = self
+        else {
+            return;
+        };
+        let text = drawable(text);
+        let left = match anchor {
+            HPos::Left => at.0,
+            HPos::Center => at.0 - face.width(&text) / 2.0,
+            HPos::Right => at.0 - face.width(&text),
+        };
+        let large = Face {
+            size: face.size * scale,
+            ..*face
+        };
+        large.rasterise(&text, (left * scale, at.1 * scale), |x, y, covered| {
+            let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
+                return;
+            };
+            let start = (y * width + x) * 3;
+            if x < width
+                && let Some(pixel) = pixels.get_mut(start..start + 3)
+            {
+                let share = covered.clamp(0.0, 1.0) * colour.3 as f32;
+                for (old, new) in pixel.iter_mut().zip([colour.0, colour.1, colour.2]) {
+                    let mixed = f32::from(*old) * (1.0 - share) + f32::from(new) * share;
+                    *old = mixed.round() as u8;
+                }
+            }
+        });
     }
 }
 

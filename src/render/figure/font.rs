@@ -2,22 +2,24 @@
 
 use std::sync::LazyLock;
 
-use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
+use ab_glyph::{Font, FontRef, Glyph, Point, PxScale, ScaleFont, point};
 
 /// What an SVG asks for. Verdana has almost the same widths as DejaVu Sans, which few have
 /// outside of Linux.
-const FAMILY: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
-/// From the top of the highest letter to the bottom of the lowest, per size.
-pub(super) const HEIGHT: f64 = (1901.0 + 483.0) / 2048.0;
+pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, Geneva, sans-serif";
 /// Height of an x, per size.
 pub(super) const X_HEIGHT: f64 = 1120.0 / 2048.0;
+/// From the top of the highest letter to the bottom of the lowest, per size.
+const HEIGHT: f64 = (1901.0 + 483.0) / 2048.0;
 
-static REGISTERED: LazyLock<bool> = LazyLock::new(|| {
-    let plain = include_bytes!("../../../assets/fonts/DejaVuSans.ttf");
-    let bold = include_bytes!("../../../assets/fonts/DejaVuSans-Bold.ttf");
-    register_font(FAMILY, FontStyle::Normal, plain).is_ok()
-        && register_font(FAMILY, FontStyle::Bold, bold).is_ok()
-});
+static PLAIN: LazyLock<FontRef<'static>> =
+    LazyLock::new(|| embedded(include_bytes!("../../../assets/fonts/DejaVuSans.ttf")));
+static BOLD: LazyLock<FontRef<'static>> =
+    LazyLock::new(|| embedded(include_bytes!("../../../assets/fonts/DejaVuSans-Bold.ttf")));
+
+fn embedded(file: &'static [u8]) -> FontRef<'static> {
+    FontRef::try_from_slice(file).expect("the embedded fonts are valid")
+}
 
 /// A size in pixels, plain or bold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,24 +37,43 @@ impl Face {
         Self { size, bold: true }
     }
 
-    /// The font for plotters, which has an own idea of sizes.
-    pub(super) fn font(self, size: f64) -> FontDesc<'static> {
-        assert!(*REGISTERED, "the embedded fonts are valid");
-        let style = if self.bold {
-            FontStyle::Bold
-        } else {
-            FontStyle::Normal
-        };
-        FontDesc::new(FontFamily::Name(FAMILY), size, style)
+    fn font(self) -> &'static FontRef<'static> {
+        if self.bold { &BOLD } else { &PLAIN }
     }
 
     /// Width of a text in pixels.
     pub(super) fn width(self, text: &str) -> f64 {
-        /// Widths are whole numbers, so a large size is measured.
-        const LARGE: f64 = 1000.0;
-        let (width, _) = (self.font(LARGE * HEIGHT).box_size(text))
-            .expect("a registered font measures any text");
-        f64::from(width) / LARGE * self.size
+        let font = self.font().as_scaled(self.scale());
+        let advances = text.chars().map(|c| font.h_advance(font.glyph_id(c)));
+        f64::from(advances.sum::<f32>())
+    }
+
+    /// Calls `paint` with every pixel of a text and how much of it is covered.
+    pub(super) fn rasterise(
+        self,
+        text: &str,
+        baseline: (f64, f64),
+        mut paint: impl FnMut(i64, i64, f32),
+    ) {
+        let font = self.font().as_scaled(self.scale());
+        let mut pen: Point = point(baseline.0 as f32, baseline.1 as f32);
+        for c in text.chars() {
+            let id = font.glyph_id(c);
+            let glyph: Glyph = id.with_scale_and_position(self.scale(), pen);
+            pen.x += font.h_advance(id);
+            // Spaces have no outline.
+            if let Some(outline) = font.outline_glyph(glyph) {
+                let corner = outline.px_bounds().min;
+                let (left, top) = (corner.x as i64, corner.y as i64);
+                outline.draw(|x, y, covered| {
+                    paint(left + i64::from(x), top + i64::from(y), covered);
+                });
+            }
+        }
+    }
+
+    fn scale(self) -> PxScale {
+        PxScale::from((self.size * HEIGHT) as f32)
     }
 
     /// The text, or as much of it as fits and an ellipsis.
@@ -83,8 +104,9 @@ impl Face {
                 lines.push(std::mem::take(&mut line));
             }
             let mut rest = word;
-            while self.width(rest) > width {
-                let head = self.head(rest, width);
+            while let head = self.head(rest, width)
+                && head.len() < rest.len()
+            {
                 lines.push(head.to_owned());
                 rest = &rest[head.len()..];
             }
@@ -98,9 +120,9 @@ impl Face {
 
     /// As [`Face::wrapped`], but of so many lines at most; an ellipsis says where text is missing.
     pub(super) fn block(self, text: &str, width: f64, lines: usize) -> Vec<String> {
-        /// Reasons come from anywhere; wrapping a whole file would take long.
-        const MOST: usize = 4000;
-        let text: String = text.chars().take(MOST).collect();
+        /// More than fits a line; reasons come from anywhere, and not all of a long one is wrapped.
+        const LINE: usize = 200;
+        let text: String = text.chars().take((lines + 1) * LINE).collect();
         let mut wrapped = self.wrapped(&text, width);
         if wrapped.len() > lines {
             wrapped.truncate(lines);
@@ -113,12 +135,15 @@ impl Face {
 
     /// The first characters that fit a width, at least one.
     fn head(self, text: &str, width: f64) -> &str {
-        let ends = text.char_indices().map(|(start, c)| start + c.len_utf8());
-        let fitting = ends
-            .clone()
-            .take_while(|&end| self.width(&text[..end]) <= width);
-        let end = fitting.last().or_else(|| ends.clone().next()).unwrap_or(0);
-        &text[..end]
+        let font = self.font().as_scaled(self.scale());
+        let mut right = 0.0;
+        let beyond = text.char_indices().skip_while(|(_, c)| {
+            right += font.h_advance(font.glyph_id(*c));
+            f64::from(right) <= width
+        });
+        let one = text.chars().next().map_or(0, char::len_utf8);
+        let end = beyond.map(|(start, _)| start).next();
+        &text[..end.unwrap_or(text.len()).max(one)]
     }
 }
 
@@ -131,8 +156,8 @@ mod tests {
     #[test]
     fn widths_are_those_of_the_font() {
         // Advances of DejaVu Sans in units of 1/2048: M 1767, i 569.
-        assert!((FACE.width("M") - 17670.0 / 2048.0).abs() < 0.02);
-        assert!((FACE.width("i") - 5690.0 / 2048.0).abs() < 0.02);
+        assert!((FACE.width("M") - 17670.0 / 2048.0).abs() < 1e-3);
+        assert!((FACE.width("i") - 5690.0 / 2048.0).abs() < 1e-3);
         assert!(Face::bold(10.0).width("method") > FACE.width("method"));
         assert_eq!(FACE.width(""), 0.0);
     }

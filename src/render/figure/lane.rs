@@ -4,10 +4,12 @@
 use plotters::style::RGBAColor;
 use plotters::style::text_anchor::HPos;
 
+use super::axis::{Axis, Span};
 use super::canvas::Shape;
 use super::colour;
 use super::font::Face;
 use crate::render::Cell;
+use crate::render::text::plus_minus;
 
 /// Height of a lane without and with the paper's numbers.
 pub(super) const HEIGHT: f64 = 25.0;
@@ -18,7 +20,9 @@ const SPLIT_RADIUS: f64 = 2.25;
 const PAPER_RADIUS: f64 = 4.75;
 /// Splits are spread this far above and below their line, since equal accuracies are common.
 const SPREAD: f64 = 5.5;
-const WORDS: Face = Face::plain(11.0);
+const WORDS: Face = Face::plain(10.5);
+/// Stands before a number that lies off the axis.
+pub(super) const OFF: &str = "◂";
 
 /// A method on a dataset, as far as it can be drawn.
 pub(super) enum Content<'a> {
@@ -36,22 +40,35 @@ pub(super) fn content(cell: &Cell) -> Content<'_> {
     }
 }
 
-/// Everything on the axis that a cell draws.
-pub(super) fn extent(cell: &Cell) -> Vec<f64> {
-    let mut values = Vec::new();
-    if let Content::Results(cell, mean) = content(cell) {
-        let deviation = cell.deviation.unwrap_or(0.0);
-        values.extend(cell.values.values());
-        values.extend([mean - deviation, mean + deviation]);
-    }
-    if let Some(paper) = cell.paper {
-        let deviation = paper.deviation.unwrap_or(0.0);
-        values.extend([paper.value - deviation, paper.value + deviation]);
-    }
-    values
+/// What a cell wants to be on the axis: our mark and the paper's.
+pub(super) fn spans(cell: &Cell) -> impl Iterator<Item = Span> {
+    let bar = |mean: f64, deviation: Option<f64>| {
+        let deviation = deviation.unwrap_or(0.0);
+        [mean - deviation, mean + deviation]
+    };
+    let ours = match content(cell) {
+        Content::Results(cell, mean) => {
+            let splits = cell.values.values().copied();
+            Span::of(splits.chain(bar(mean, cell.deviation)))
+        }
+        Content::Words(_) => None,
+    };
+    let paper = cell.paper;
+    let paper = paper.and_then(|paper| Span::of(bar(paper.value, paper.deviation)));
+    ours.into_iter().chain(paper)
 }
 
-/// Where a lane lies, and how accuracies become places in it.
+/// Whether the cell has a mark that the axis leaves off.
+pub(super) fn leaves_off(axis: &Axis, cell: &Cell) -> bool {
+    let ours = match content(cell) {
+        Content::Results(_, mean) => Some(mean),
+        Content::Words(_) => None,
+    };
+    let means = ours.into_iter().chain(cell.paper.map(|paper| paper.value));
+    means.into_iter().any(|mean| !axis.holds(mean))
+}
+
+/// Where a lane lies, and its axis.
 pub(super) struct Lane<'a> {
     pub(super) left: f64,
     pub(super) width: f64,
@@ -59,8 +76,7 @@ pub(super) struct Lane<'a> {
     pub(super) colour: RGBAColor,
     /// Whether the figure has the paper's numbers, which take the lower half.
     pub(super) shared: bool,
-    /// From an accuracy to a horizontal place.
-    pub(super) place: &'a dyn Fn(f64) -> f64,
+    pub(super) axis: &'a Axis,
 }
 
 impl Lane<'_> {
@@ -71,42 +87,55 @@ impl Lane<'_> {
             (self.middle, self.middle)
         };
         match content(cell) {
-            Content::Results(cell, mean) => self.results(cell, mean, ours, shapes),
-            Content::Words(words) => shapes.push(Shape::Text {
-                at: (self.left + 6.0, ours + WORDS.size * 0.35),
-                anchor: HPos::Left,
-                face: WORDS,
-                colour: colour::GREY,
-                text: WORDS.shortened(&words, self.width - 12.0),
-            }),
+            Content::Results(cell, mean) if self.axis.holds(mean) => {
+                self.results(cell, mean, ours, shapes);
+            }
+            Content::Results(cell, mean) => {
+                let text = format!("{OFF} {}", plus_minus(mean, cell.deviation));
+                shapes.push(self.words(&text, ours, self.colour));
+            }
+            Content::Words(words) => shapes.push(self.words(&words, ours, colour::GREY)),
         }
         if let Some(paper) = cell.paper {
-            let x = (self.place)(paper.value);
-            if let Some(deviation) = paper.deviation {
-                shapes.push(self.interval(paper.value, deviation, theirs, 1.25, colour::INK));
+            if self.axis.holds(paper.value) {
+                if let Some(deviation) = paper.deviation {
+                    shapes.push(self.interval(paper.value, deviation, theirs, 1.25, colour::INK));
+                }
+                shapes.push(diamond((self.place(paper.value), theirs)));
+            } else {
+                let text = format!("{OFF} paper {}", plus_minus(paper.value, paper.deviation));
+                shapes.push(self.words(&text, theirs, colour::INK));
             }
-            shapes.push(diamond((x, theirs)));
+        }
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        self.left + self.axis.place(value) * self.width
+    }
+
+    fn words(&self, words: &str, y: f64, colour: RGBAColor) -> Shape {
+        Shape::Text {
+            at: (self.left + 5.0, y + WORDS.size * 0.35),
+            anchor: HPos::Left,
+            face: WORDS,
+            colour,
+            text: WORDS.shortened(words, self.width - 10.0),
         }
     }
 
     fn results(&self, cell: &Cell, mean: f64, y: f64, shapes: &mut Vec<Shape>) {
         for (&split, &value) in &cell.values {
-            shapes.push(split_dot(
-                ((self.place)(value), y + SPREAD * scatter(split)),
-                self.colour,
-            ));
+            let at = (self.place(value), y + SPREAD * scatter(split));
+            shapes.push(split_dot(at, self.colour));
         }
         if let Some(deviation) = cell.deviation {
             shapes.push(self.interval(mean, deviation, y, 2.0, self.colour));
         }
-        shapes.extend(mean_dot(((self.place)(mean), y), self.colour));
+        shapes.extend(mean_dot((self.place(mean), y), self.colour));
     }
 
     fn interval(&self, mean: f64, deviation: f64, y: f64, thick: f64, colour: RGBAColor) -> Shape {
-        let (from, to) = (
-            (self.place)(mean - deviation),
-            (self.place)(mean + deviation),
-        );
+        let (from, to) = (self.place(mean - deviation), self.place(mean + deviation));
         level(from, to, y, thick, colour)
     }
 }
@@ -175,7 +204,7 @@ mod tests {
             ..Cell::default()
         };
         assert!(matches!(content(&cell), Content::Words(_)));
-        assert!(extent(&cell).is_empty());
+        assert_eq!(spans(&cell).count(), 0);
     }
 
     #[test]
@@ -185,7 +214,8 @@ mod tests {
             mean: Some(90.0),
             ..Cell::default()
         };
-        assert_eq!(extent(&cell), [90.0, 90.0, 90.0]);
+        let axis = Axis::around(spans(&cell).collect()).unwrap();
+        assert!(!leaves_off(&axis, &cell));
         let mut shapes = Vec::new();
         let lane = Lane {
             left: 0.0,
@@ -193,7 +223,7 @@ mod tests {
             middle: 10.0,
             colour: colour::METHOD,
             shared: false,
-            place: &|value| value,
+            axis: &axis,
         };
         lane.draw(&cell, &mut shapes);
         assert!(

@@ -31,6 +31,9 @@ const CAPTION: Face = Face::plain(10.5);
 const METHOD: Face = Face::plain(12.0);
 const REFERENCE: Face = Face::bold(12.0);
 
+/// Draws a sample of a mark around a place.
+type Icon = fn((f64, f64), &mut Vec<Shape>);
+
 /// Draws from top to bottom.
 struct Page<'a> {
     summary: &'a Summary,
@@ -124,21 +127,18 @@ impl Page<'_> {
         self.y += 20.0;
     }
 
-    fn entries(&self) -> Vec<(String, fn((f64, f64), &mut Vec<Shape>))> {
-        let mut entries: Vec<(String, fn((f64, f64), &mut Vec<Shape>))> = vec![
-            (
-                "mean ± standard deviation over splits".to_owned(),
-                |at, shapes| {
-                    shapes.push(lane::level(
-                        at.0 - 12.0,
-                        at.0 + 12.0,
-                        at.1,
-                        2.0,
-                        colour::METHOD,
-                    ));
-                    shapes.extend(lane::mean_dot(at, colour::METHOD));
-                },
-            ),
+    fn entries(&self) -> Vec<(String, Icon)> {
+        let mut entries: Vec<(String, Icon)> = vec![
+            ("mean ± sd over splits".to_owned(), |at, shapes| {
+                shapes.push(lane::level(
+                    at.0 - 12.0,
+                    at.0 + 12.0,
+                    at.1,
+                    2.0,
+                    colour::METHOD,
+                ));
+                shapes.extend(lane::mean_dot(at, colour::METHOD));
+            }),
             ("one split".to_owned(), |at, shapes| {
                 for (dx, dy) in [(-5.0, 1.5), (0.5, -2.5), (6.0, 2.0)] {
                     shapes.push(lane::split_dot((at.0 + dx, at.1 + dy), colour::METHOD));
@@ -146,7 +146,7 @@ impl Page<'_> {
             }),
         ];
         if let Some(column) = self.reference().and_then(|i| self.summary.columns.get(i)) {
-            let text = format!("{}, the reference; dashes: its mean", column.label);
+            let text = format!("{}, the reference (dashes: its mean)", column.label);
             entries.push((text, |at, shapes| {
                 shapes.push(lane::level(
                     at.0 - 12.0,
@@ -159,7 +159,7 @@ impl Page<'_> {
             }));
         }
         if let Some(table) = self.summary.paper {
-            let text = format!("paper (Table {}), mean ± standard deviation", table.table);
+            let text = format!("paper (Table {}), mean ± sd", table.table);
             entries.push((text, |at, shapes| {
                 shapes.push(lane::level(
                     at.0 - 12.0,
@@ -275,16 +275,29 @@ impl Page<'_> {
         }
     }
 
+    fn leaves_off(&self, row: &Row) -> bool {
+        let axis = panel::axis(row, self.methods).filter(|_| row.no_results.is_none());
+        let mut cells = row.cells.iter().take(self.methods);
+        axis.is_some_and(|axis| cells.any(|cell| lane::leaves_off(&axis, cell)))
+    }
+
     /// What a reader must know: the state, what a bar is, what is not drawn, and the origin.
     fn caption(&self) -> String {
         let mut sentences = vec![
             self.summary.state.clone(),
-            "Bars reach one standard deviation over the splits to either side of the mean, as in \
-             the paper's tables; training sets of splits overlap, so a bar is no confidence \
+            "Bars reach one standard deviation (sd) over the splits to either side of the mean, as \
+             in the paper's tables; training sets of splits overlap, so a bar is no confidence \
              interval."
                 .to_owned(),
         ];
         let cells = || self.rows.iter().flat_map(|row| &row.cells);
+        if self.rows.iter().any(|row| self.leaves_off(row)) {
+            sentences.push(format!(
+                "{}: mean ± sd of what lies off the axis, so far below that it would squeeze the \
+                 others.",
+                lane::OFF
+            ));
+        }
         if cells().any(|cell| cell.share().is_some()) {
             sentences
                 .push("9/10 to the right: so many of the planned splits succeeded.".to_owned());

@@ -48,6 +48,12 @@ fn words(reason: &str) -> String {
     format!("no results: {reason}")
 }
 
+/// The axis of a dataset, of whose methods the first are drawn.
+pub(super) fn axis(row: &Row, methods: usize) -> Option<Axis> {
+    let cells = row.cells.iter().take(methods);
+    Axis::around(cells.flat_map(lane::spans).collect())
+}
+
 impl Frame {
     /// Draws a dataset: `methods` lanes of it.
     pub(super) fn draw(
@@ -58,9 +64,7 @@ impl Frame {
         shapes: &mut Vec<Shape>,
     ) {
         self.head(row, shapes);
-        let cells = || row.cells.iter().take(methods);
-        let axis = Axis::around(cells().flat_map(lane::extent));
-        match (&row.no_results, axis) {
+        match (&row.no_results, axis(row, methods)) {
             (Some(reason), _) => self.reason(reason, shapes),
             (None, None) => self.reason("no accuracy can be drawn", shapes),
             (None, Some(axis)) => self.lanes(summary, row, methods, &axis, shapes),
@@ -123,15 +127,14 @@ impl Frame {
         axis: &Axis,
         shapes: &mut Vec<Shape>,
     ) {
-        let place = |value: f64| self.left + axis.place(value) * self.width;
         let reference = summary.comparison.as_ref().map(|found| found.reference);
         let height = self.height / methods as f64;
-        self.axis(axis, &place, shapes);
+        self.axis(axis, shapes);
         if let Some(index) = reference.filter(|&index| index < methods) {
             self.stress(index as f64 * height, height, shapes);
-            let mean = row.cells.get(index).filter(|cell| !cell.values.is_empty());
-            if let Some(mean) = mean.and_then(|cell| cell.mean) {
-                self.guide(place(mean), shapes);
+            let mean = row.cells.get(index).and_then(|cell| cell.mean);
+            if let Some(mean) = mean.filter(|mean| axis.holds(*mean)) {
+                self.guide(self.place(axis, mean), shapes);
             }
         }
         for (index, cell) in row.cells.iter().take(methods).enumerate() {
@@ -147,7 +150,7 @@ impl Frame {
                     colour::METHOD
                 },
                 shared: summary.paper.is_some(),
-                place: &place,
+                axis,
             };
             lane.draw(cell, shapes);
             if let Some(share) = cell.share() {
@@ -162,7 +165,12 @@ impl Frame {
         }
     }
 
-    fn axis(self, axis: &Axis, place: &dyn Fn(f64) -> f64, shapes: &mut Vec<Shape>) {
+    fn place(self, axis: &Axis, value: f64) -> f64 {
+        self.left + axis.place(value) * self.width
+    }
+
+    fn axis(self, axis: &Axis, shapes: &mut Vec<Shape>) {
+        let place = |value| self.place(axis, value);
         let bottom = self.top + self.height;
         for (value, label) in axis.ticks() {
             shapes.push(Shape::Bar {
@@ -225,5 +233,5 @@ fn size(shape: paper::Shape) -> String {
         dims,
         classes,
     } = shape;
-    format!("{n_train} + {n_test} samples, {dims} dims, {classes} classes")
+    format!("{n_train} train, {n_test} test, {dims} dims, {classes} classes")
 }

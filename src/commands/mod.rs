@@ -121,7 +121,10 @@ impl From<PrepareError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Self::Input(Box::new(error))
+        match error {
+            RunError::Write { .. } => Self::Other(error.to_string()),
+            RunError::Output { .. } | RunError::Locked { .. } => Self::Input(Box::new(error)),
+        }
     }
 }
 

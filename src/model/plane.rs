@@ -338,8 +338,9 @@ impl Reduced<'_> {
 }
 
 impl Quadratic for Reduced<'_> {
-    fn dense(&self) -> Mat<f64> {
-        self.plane.reduced_matrix()
+    fn dense(&self, index: &[usize]) -> Mat<f64> {
+        let m = self.plane.reduced_matrix();
+        submatrix(m.as_ref(), index, index)
     }
 
     fn diagonal(&self, i: usize) -> f64 {

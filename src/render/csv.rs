@@ -69,7 +69,7 @@ fn figures(cell: &Cell) -> [String; HEADER.len() - 3] {
 }
 
 /// The shortest digits that read back as the same number; nothing for no number.
-fn optional(value: Option<f64>) -> String {
+pub(super) fn optional(value: Option<f64>) -> String {
     value.map(|value| format!("{value:?}")).unwrap_or_default()
 }
 
@@ -79,7 +79,7 @@ fn rounded(p: f64) -> f64 {
 }
 
 /// Quotes a field as RFC 4180 asks, where needed.
-fn quoted(field: &str) -> String {
+pub(super) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

@@ -1,11 +1,12 @@
 //! Tables from a results folder: nothing is fitted here, everything comes from plan and ledger.
 //!
 //! [`Summary`] is the table as a model. Each [`Exporter`] turns it into one file:
-//! [`Markdown`], [`Latex`], [`Csv`] and, with the feature `parquet`, `CellsParquet`; [`Terminal`]
-//! turns it into text for a screen. [`folder`] reads a results folder and writes every file.
+//! [`Markdown`], [`Latex`], [`Csv`], [`AccuracyFigure`] and, with the feature `parquet`,
+//! `CellsParquet`; [`Terminal`] turns it into text for a screen. [`folder`] reads a results folder and writes every file.
 //! Files hold no times and no paths of the machine: rendering again gives the same bytes.
 
 mod csv;
+mod figure;
 mod latex;
 mod markdown;
 mod marks;
@@ -19,6 +20,7 @@ mod text;
 mod warnings;
 
 pub use csv::Csv;
+pub use figure::AccuracyFigure;
 pub use latex::Latex;
 pub use markdown::Markdown;
 pub use marks::{Comparison, Verdict};
@@ -27,6 +29,7 @@ pub use parquet::CellsParquet;
 pub use summary::{Cell, Column, Counts, Place, Ranks, Row, Summary};
 pub use terminal::Terminal;
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +39,7 @@ use crate::ledger::{self, Plan};
 
 /// Turns a table into one file of the results folder.
 pub trait Exporter {
-    /// Name of the file in the results folder.
+    /// Path of the file in the results folder, with `/` between folders.
     fn file_name(&self) -> &str;
 
     /// The whole file, the same bytes for the same table.
@@ -46,7 +49,7 @@ pub trait Exporter {
 /// Why a table could not be turned into a file.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// The Parquet writer refused.
+    /// A writer of Parquet or of pictures refused.
     #[error("cannot build {file}: {reason}")]
     Format { file: &'static str, reason: String },
 }
@@ -82,13 +85,17 @@ pub struct Rendered {
 
 /// Every exporter of this build.
 pub fn exporters() -> Vec<Box<dyn Exporter>> {
-    vec![
+    let mut exporters: Vec<Box<dyn Exporter>> = vec![
         Box::new(Markdown),
         Box::new(Latex),
         Box::new(Csv),
         #[cfg(feature = "parquet")]
         Box::new(CellsParquet),
-    ]
+    ];
+    for file in AccuracyFigure::ALL {
+        exporters.push(Box::new(file));
+    }
+    exporters
 }
 
 /// Reads `plan.json` and `ledger.jsonl` of `dir` and writes every exporter's file into it.
@@ -105,7 +112,7 @@ pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
         .collect::<Result<Vec<_>, ExportError>>()?;
     let mut files = Vec::new();
     for (path, bytes) in contents {
-        ledger::replace(&path, &bytes).map_err(|source| RenderError::Write {
+        write(&path, &bytes).map_err(|source| RenderError::Write {
             path: path.clone(),
             source,
         })?;
@@ -116,6 +123,14 @@ pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
         summary,
         warnings,
     })
+}
+
+/// Replaces a file whole or not at all; makes its folder if need be.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    ledger::replace(path, bytes)
 }
 
 /// The table of a results folder, and a sentence per line of the ledger that was passed over.

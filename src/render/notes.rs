@@ -13,7 +13,7 @@ const REASONS: usize = 3;
 /// Differences this close count as equal: accuracies are percentages of counts.
 const SAME: f64 = 1e-9;
 
-/// Writes all footnotes and refers rows and cells to them.
+/// Writes all footnotes and refers rows and cells to them; tells rows without results the reason.
 pub(super) fn attach(
     plan: &Plan,
     columns: &[Column],
@@ -23,6 +23,7 @@ pub(super) fn attach(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     for ((dataset, outcomes), row) in plan.datasets.iter().zip(outcomes).zip(rows) {
+        row.no_results = no_results(dataset, columns, outcomes);
         about_data(dataset, row, &mut notes);
         about_tests(columns, row, &mut notes);
         if dataset.unavailable.is_none() {
@@ -56,30 +57,72 @@ fn about_endings(
     row: &mut Row,
     notes: &mut Vec<String>,
 ) {
-    let endings: Vec<Option<String>> = outcomes.iter().map(ending).collect();
-    let mut told: Vec<&String> = Vec::new();
-    for text in endings.iter().flatten() {
-        if told.contains(&text) {
-            continue;
-        }
-        told.push(text);
-        let alike: Vec<usize> = (0..endings.len())
-            .filter(|&index| endings[index].as_ref() == Some(text))
-            .collect();
-        if alike.len() == endings.len() {
+    for (text, alike) in endings(outcomes) {
+        if alike.len() == outcomes.len() {
             row.footnotes
                 .push(add(notes, format!("{}: {text}", row.dataset)));
             continue;
         }
-        let labels: Vec<&str> = alike.iter().map(|&i| columns[i].label.as_str()).collect();
         let note = add(
             notes,
-            format!("{} on {}: {text}", listed(&labels), row.dataset),
+            format!("{} on {}: {text}", labels(columns, &alike), row.dataset),
         );
         for index in alike {
             row.cells[index].footnotes.push(note);
         }
     }
+}
+
+/// Why no split of a dataset succeeded; `None` if one did.
+fn no_results(
+    dataset: &PlannedDataset,
+    columns: &[Column],
+    outcomes: &[BTreeMap<usize, Outcome>],
+) -> Option<String> {
+    let all = || outcomes.iter().flat_map(BTreeMap::values);
+    if all().any(|outcome| matches!(outcome, Outcome::Ok(_))) {
+        return None;
+    }
+    if let Some(reason) = &dataset.unavailable {
+        return Some(clean(reason));
+    }
+    let missing = all()
+        .filter(|outcome| **outcome == Outcome::Missing)
+        .count();
+    let mut reasons: Vec<String> = endings(outcomes)
+        .into_iter()
+        .map(|(text, alike)| match alike.len() {
+            len if len == outcomes.len() => text,
+            _ => format!("{}: {text}", labels(columns, &alike)),
+        })
+        .collect();
+    match all().count() {
+        0 => reasons.push("no cells are planned".to_owned()),
+        planned if missing == planned => reasons.push("not run yet".to_owned()),
+        planned if missing > 0 => reasons.push(format!("{missing} of {planned} cells not run yet")),
+        _ => {}
+    }
+    Some(reasons.join("; "))
+}
+
+fn labels(columns: &[Column], indices: &[usize]) -> String {
+    let labels: Vec<&str> = indices.iter().map(|&i| columns[i].label.as_str()).collect();
+    listed(&labels)
+}
+
+/// How splits failed or were skipped, each with the methods that ended so.
+fn endings(outcomes: &[BTreeMap<usize, Outcome>]) -> Vec<(String, Vec<usize>)> {
+    let mut endings: Vec<(String, Vec<usize>)> = Vec::new();
+    for (index, outcomes) in outcomes.iter().enumerate() {
+        let Some(text) = ending(outcomes) else {
+            continue;
+        };
+        match endings.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, alike)) => alike.push(index),
+            None => endings.push((text, vec![index])),
+        }
+    }
+    endings
 }
 
 /// `splits 3 and 5 failed: <reason>; split 7 skipped: <reason>`.

@@ -57,6 +57,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Whether the paper's row is about other data, a part of it, or another split.
     pub other_problem: bool,
+    /// Why no split of any method succeeded, where none did.
+    pub no_results: Option<String>,
     pub footnotes: Vec<usize>,
 }
 
@@ -255,6 +257,7 @@ impl Row {
             shape,
             cells: outcomes.iter().map(Cell::new).collect(),
             other_problem: false,
+            no_results: None,
             footnotes: Vec::new(),
         }
     }

@@ -76,6 +76,8 @@ pub enum RunError {
     #[error("failed to write to {}: {source}", .path.display())]
     #[diagnostic(help("choose a folder you can write to with --out"))]
     Output { path: PathBuf, source: io::Error },
+    #[error("failed to write to {}: {source}; the ledger holds all cells finished before", .path.display())]
+    Write { path: PathBuf, source: io::Error },
     #[error("another run is writing to {}{}", .path.display(), .holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})")))]
     #[diagnostic(help("wait for it to end, or choose another folder with --out"))]
     Locked {
@@ -182,7 +184,7 @@ impl Folder {
     }
 
     fn error(&self, source: io::Error) -> RunError {
-        RunError::Output {
+        RunError::Write {
             path: self.path.clone(),
             source,
         }

@@ -15,22 +15,22 @@
 //! so it costs O(n) and certifies every answer. Steps take the coordinate whose exact minimisation
 //! lowers the objective most; each costs one column of Q. That is quick as long as few coordinates
 //! are free. Where some are, and strongly coupled, Newton steps on the free coordinates help, along
-//! the path projected to the box. Where most are, an interior-point method ([`super::interior`])
+//! the path projected to the box. Where many are, an interior-point method ([`super::interior`])
 //! takes over: each of its iterations costs a Cholesky factor, but a dozen suffice.
 
 use faer::{Mat, MatRef, Par};
 
 use super::Certificate;
-use super::interior::{self, BoxQp};
-use crate::kernel::{Cholesky, algebra};
+use super::interior;
+use crate::kernel::{Cholesky, algebra, submatrix};
 
 /// A symmetric positive semidefinite matrix given by its columns.
 pub trait Quadratic {
     fn diagonal(&self, i: usize) -> f64;
     /// Column `i`; computed or looked up.
     fn column(&mut self, i: usize) -> &[f64];
-    /// The whole matrix.
-    fn dense(&self) -> Mat<f64>;
+    /// The rows and columns `index`.
+    fn dense(&self, index: &[usize]) -> Mat<f64>;
 }
 
 /// A dense symmetric matrix.
@@ -47,8 +47,8 @@ impl Quadratic for Dense<'_> {
         algebra::column(self.matrix, i)
     }
 
-    fn dense(&self) -> Mat<f64> {
-        self.matrix.to_owned()
+    fn dense(&self, index: &[usize]) -> Mat<f64> {
+        submatrix(self.matrix, index, index)
     }
 }
 
@@ -145,6 +145,8 @@ impl Term {
 pub struct Settings {
     /// Relative duality gap.
     pub tolerance: f64,
+    /// Duality gap that is accepted in any case, for problems whose optimum may be near zero.
+    pub absolute: f64,
     /// Largest number of rounds; a round is a sweep's worth of coordinate steps, then Newton steps.
     pub max_rounds: usize,
     /// For the Newton steps' factorisations.
@@ -155,6 +157,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             tolerance: 1e-6,
+            absolute: 0.0,
             max_rounds: 200,
             par: Par::Seq,
         }
@@ -180,10 +183,10 @@ pub fn solve(
 ) -> Solution {
     const NEWTON_STEPS_PER_ROUND: usize = 20;
     let mut state = State::new(q, terms, start);
-    let mut certificate = state.certificate(settings.tolerance);
+    let mut certificate = state.certificate(settings);
     for round in 0..settings.max_rounds {
-        certificate = state.descend(q, terms.len().max(64), settings.tolerance);
-        if !certificate.converged && round == 0 && state.are_most_free() {
+        certificate = state.descend(q, terms.len().max(64), settings);
+        if !certificate.converged && round == 0 && state.are_many_free() {
             certificate = state.interior_point(q, settings);
         }
         if certificate.converged {
@@ -191,10 +194,15 @@ pub fn solve(
         }
         let before = state.steps;
         for _ in 0..NEWTON_STEPS_PER_ROUND {
+            let gap = certificate.gap;
             if certificate.converged || !state.newton_step(q, settings.par) {
                 break;
             }
-            certificate = state.certificate(settings.tolerance);
+            certificate = state.certificate(settings);
+            // The free coordinates are not yet the right ones: coordinate steps sort that out.
+            if certificate.gap > 0.5 * gap {
+                break;
+            }
         }
         if certificate.converged || (state.is_stalled && state.steps == before) {
             break;
@@ -215,6 +223,7 @@ struct State<'a> {
     curvature: Vec<f64>,
     inverse: Vec<f64>,
     linear: Vec<f64>,
+    l1: Vec<f64>,
     square: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
@@ -240,6 +249,7 @@ impl<'a> State<'a> {
             inverse: curvature.iter().map(|c| 1.0 / c).collect(),
             curvature,
             linear: of(|term| term.linear),
+            l1: of(|term| term.l1),
             square: of(|term| term.square),
             low: of(|term| term.low),
             high: of(|term| term.high),
@@ -269,10 +279,10 @@ impl<'a> State<'a> {
     }
 
     /// Up to `most` coordinate steps, with a look at the gap every now and then.
-    fn descend(&mut self, q: &mut impl Quadratic, most: usize, tolerance: f64) -> Certificate {
+    fn descend(&mut self, q: &mut impl Quadratic, most: usize, settings: Settings) -> Certificate {
         let check_every = (self.x.len() / 8).clamp(16, 256);
         self.is_stalled = false;
-        let mut certificate = self.certificate(tolerance);
+        let mut certificate = self.certificate(settings);
         for done in 1..=most {
             if certificate.converged {
                 break;
@@ -289,13 +299,13 @@ impl<'a> State<'a> {
             self.shift(q, i, change);
             self.steps += 1;
             if done % check_every == 0 {
-                certificate = self.certificate(tolerance);
+                certificate = self.certificate(settings);
             }
         }
         if certificate.converged {
             certificate
         } else {
-            self.certificate(tolerance)
+            self.certificate(settings)
         }
     }
 
@@ -333,18 +343,31 @@ impl<'a> State<'a> {
 
     /// As [`Self::best_step`], with soft thresholding for the L1 terms.
     fn best_step_l1(&self) -> (usize, f64) {
+        let n = self.x.len();
+        let (x, y, curvature, inverse) = (
+            &self.x[..n],
+            &self.y[..n],
+            &self.curvature[..n],
+            &self.inverse[..n],
+        );
+        let (linear, square, low, high) = (
+            &self.linear[..n],
+            &self.square[..n],
+            &self.low[..n],
+            &self.high[..n],
+        );
+        let l1 = &self.l1[..n];
         let mut best = (0, 0.0);
         let mut most = 0.0;
-        for (i, term) in self.terms.iter().enumerate() {
-            let x = self.x[i];
-            let gradient = self.y[i] + term.linear + term.square * x;
-            let free = x - gradient * self.inverse[i];
-            let threshold = term.l1 * self.inverse[i];
+        for i in 0..n {
+            let gradient = y[i] + linear[i] + square[i] * x[i];
+            let free = x[i] - gradient * inverse[i];
+            let threshold = l1[i] * inverse[i];
             let shrunk = free - smaller(larger(free, -threshold), threshold);
-            let target = smaller(larger(shrunk, term.low), term.high);
-            let change = target - x;
-            let gain = -change * (gradient + 0.5 * self.curvature[i] * change)
-                - term.l1 * (target.abs() - x.abs());
+            let target = smaller(larger(shrunk, low[i]), high[i]);
+            let change = target - x[i];
+            let gain = -change * (gradient + 0.5 * curvature[i] * change)
+                - l1[i] * (target.abs() - x[i].abs());
             if gain > most {
                 most = gain;
                 best = (i, change);
@@ -353,40 +376,38 @@ impl<'a> State<'a> {
         best
     }
 
-    /// Whether coordinate descent and Newton steps have too many free coordinates to sort out.
-    fn are_most_free(&self) -> bool {
+    /// Whether there are too many free coordinates for coordinate and Newton steps to sort out.
+    fn are_many_free(&self) -> bool {
         let free = (0..self.x.len()).filter(|&i| self.is_free(i)).count();
-        !self.has_l1 && 4 * free > self.x.len()
+        4 * free > self.x.len()
     }
 
     /// Solves anew by [`interior`], from the middle of the box; takes the answer if it is better.
     fn interior_point(&mut self, q: &mut impl Quadratic, settings: Settings) -> Certificate {
-        let before = self.certificate(settings.tolerance);
-        let mut h = q.dense();
-        for (i, square) in self.square.iter().enumerate() {
-            h[(i, i)] += square;
+        let before = self.certificate(settings);
+        let is_live = |i: &usize| self.low[*i] < self.high[*i];
+        let live: Vec<usize> = (0..self.x.len()).filter(is_live).collect();
+        let terms: Vec<Term> = live.iter().map(|&i| self.terms[i]).collect();
+        let mut h = q.dense(&live);
+        for (a, term) in terms.iter().enumerate() {
+            h[(a, a)] += term.square;
         }
-        let problem = BoxQp {
-            h: &h,
-            b: &self.linear,
-            low: &self.low,
-            high: &self.high,
-        };
-        let target = 0.5 * settings.tolerance * before.dual.abs();
-        let Some((x, iterations)) = interior::solve(&problem, target, settings.par) else {
+        let target = 0.2 * (settings.tolerance * before.dual.abs()).max(settings.absolute);
+        let Some((found, iterations)) = interior::solve(&h, &terms, target, settings.par) else {
             return before;
         };
-        let mut y = vec![0.0; x.len()];
-        algebra::add_times_vector(&mut y, 1.0, h.as_ref(), &x, settings.par);
-        for i in 0..x.len() {
-            y[i] -= self.square[i] * x[i];
+        drop(h);
+        let kept = (self.x.clone(), self.y.clone());
+        for (&i, value) in live.iter().zip(found) {
+            self.x[i] = value.clamp(self.low[i], self.high[i]);
         }
-        let kept = (
-            std::mem::replace(&mut self.x, x),
-            std::mem::replace(&mut self.y, y),
-        );
+        self.y.fill(0.0);
+        for i in 0..self.x.len() {
+            let x = std::mem::take(&mut self.x[i]);
+            self.shift(q, i, x);
+        }
         self.steps += iterations;
-        let after = self.certificate(settings.tolerance);
+        let after = self.certificate(settings);
         if after.dual >= before.dual {
             return after;
         }
@@ -501,7 +522,7 @@ impl<'a> State<'a> {
             .then_some(direction)
     }
 
-    fn certificate(&self, tolerance: f64) -> Certificate {
+    fn certificate(&self, settings: Settings) -> Certificate {
         let quadratic = algebra::inner(&self.x, &self.y);
         let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
         for (term, (&x, &y)) in self.terms.iter().zip(self.x.iter().zip(&self.y)) {
@@ -512,7 +533,7 @@ impl<'a> State<'a> {
             gap += (value + conjugate + x * y).max(0.0);
         }
         let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
-        let converged = gap <= tolerance * scale;
+        let converged = gap <= (settings.tolerance * scale).max(settings.absolute);
         Certificate {
             primal,
             dual,

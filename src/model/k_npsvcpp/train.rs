@@ -40,7 +40,7 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
     let certificate = Certificate {
         primal: last.primal,
         dual: last.dual,
-        gap: last.primal - last.dual,
+        gap: (last.primal - last.dual).max(0.0),
         iterations: trace.len(),
         converged,
     };
@@ -70,6 +70,9 @@ struct Training<'a> {
     tau: Vec<f64>,
     /// The box QPs' last solutions, where the next ones start.
     dual: Vec<Vec<f64>>,
+    /// Size of each class's objective, against which the QPs' gaps are measured: their own optimum
+    /// is near zero where `P v_l` already fits.
+    scale: Vec<f64>,
 }
 
 impl<'a> Training<'a> {
@@ -100,6 +103,10 @@ impl<'a> Training<'a> {
                 .iter()
                 .map(|plane| vec![0.0; plane.far.len()])
                 .collect(),
+            scale: reduced
+                .iter()
+                .map(|plane| options.c * plane.far.len() as f64)
+                .collect(),
             planes: reduced,
             laplacian,
             sigma: options.gpi.shift + options.mu * sigma_max,
@@ -119,6 +126,7 @@ impl<'a> Training<'a> {
         let pu = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
         let manifold = Manifold::new(self);
         let objectives = self.objectives(&pu, manifold.value);
+        self.scale.clone_from(&objectives);
         let gram = self.gradient_gram(&pu, &manifold);
         let gains: Vec<f64> = objectives.iter().map(|j| self.options.gamma * j).collect();
         let (tau_star, _) = simplex::solve(gram.as_ref(), &gains, &self.tau, TAU_TOLERANCE);
@@ -155,11 +163,6 @@ impl<'a> Training<'a> {
         });
         let av = product(self.frame.a.as_ref(), self.v.as_ref(), self.par);
         let (c, r1) = (self.options.c, self.options.r1);
-        let settings = Settings {
-            tolerance: self.options.qp_tolerance,
-            par: self.par,
-            ..Settings::default()
-        };
         for l in 0..self.classes {
             let values: Vec<f64> = g.col(l).iter().copied().collect();
             let t: Option<Vec<f64>> = s_inverse_g
@@ -180,6 +183,12 @@ impl<'a> Training<'a> {
                     ..Term::hinge(c).in_coefficients(r1)
                 })
                 .collect();
+            let settings = Settings {
+                tolerance: self.options.qp_tolerance,
+                absolute: self.options.qp_tolerance * self.scale[l] / r1,
+                par: self.par,
+                ..Settings::default()
+            };
             let solution = box_qp::solve(plane, &terms, Some(&self.dual[l]), settings);
             let lambda: Vec<f64> = solution.x.iter().map(|x| r1 * x).collect();
             let near_values = plane.near_values(&lambda, Some(&pull));

@@ -1,0 +1,215 @@
+//! One method in a panel: faint dots for the splits, a dot and a bar for mean and standard
+//! deviation, and an open diamond with a bar for the paper's.
+
+use plotters::style::RGBAColor;
+use plotters::style::text_anchor::HPos;
+
+use super::canvas::Shape;
+use super::colour;
+use super::font::Face;
+use crate::render::Cell;
+
+/// Height of a lane without and with the paper's numbers.
+pub(super) const HEIGHT: f64 = 25.0;
+pub(super) const HEIGHT_WITH_PAPER: f64 = 34.0;
+
+const MEAN_RADIUS: f64 = 4.25;
+const SPLIT_RADIUS: f64 = 2.25;
+const PAPER_RADIUS: f64 = 4.75;
+/// Splits are spread this far above and below their line, since equal accuracies are common.
+const SPREAD: f64 = 5.5;
+const WORDS: Face = Face::plain(11.0);
+
+/// A method on a dataset, as far as it can be drawn.
+pub(super) enum Content<'a> {
+    Results(&'a Cell, f64),
+    Words(String),
+}
+
+/// What stands in the lane of a cell.
+pub(super) fn content(cell: &Cell) -> Content<'_> {
+    let is_percentage = |value: &f64| (0.0..=100.0).contains(value);
+    match cell.mean {
+        Some(mean) if cell.values.values().all(is_percentage) => Content::Results(cell, mean),
+        Some(_) => Content::Words("no result: accuracies that are no percentages".to_owned()),
+        None => Content::Words(format!("no result: {}", cell.word())),
+    }
+}
+
+/// Everything on the axis that a cell draws.
+pub(super) fn extent(cell: &Cell) -> Vec<f64> {
+    let mut values = Vec::new();
+    if let Content::Results(cell, mean) = content(cell) {
+        let deviation = cell.deviation.unwrap_or(0.0);
+        values.extend(cell.values.values());
+        values.extend([mean - deviation, mean + deviation]);
+    }
+    if let Some(paper) = cell.paper {
+        let deviation = paper.deviation.unwrap_or(0.0);
+        values.extend([paper.value - deviation, paper.value + deviation]);
+    }
+    values
+}
+
+/// Where a lane lies, and how accuracies become places in it.
+pub(super) struct Lane<'a> {
+    pub(super) left: f64,
+    pub(super) width: f64,
+    pub(super) middle: f64,
+    pub(super) colour: RGBAColor,
+    /// Whether the figure has the paper's numbers, which take the lower half.
+    pub(super) shared: bool,
+    /// From an accuracy to a horizontal place.
+    pub(super) place: &'a dyn Fn(f64) -> f64,
+}
+
+impl Lane<'_> {
+    pub(super) fn draw(&self, cell: &Cell, shapes: &mut Vec<Shape>) {
+        let (ours, theirs) = if self.shared {
+            (self.middle - 6.0, self.middle + 9.0)
+        } else {
+            (self.middle, self.middle)
+        };
+        match content(cell) {
+            Content::Results(cell, mean) => self.results(cell, mean, ours, shapes),
+            Content::Words(words) => shapes.push(Shape::Text {
+                at: (self.left + 6.0, ours + WORDS.size * 0.35),
+                anchor: HPos::Left,
+                face: WORDS,
+                colour: colour::GREY,
+                text: WORDS.shortened(&words, self.width - 12.0),
+            }),
+        }
+        if let Some(paper) = cell.paper {
+            let x = (self.place)(paper.value);
+            if let Some(deviation) = paper.deviation {
+                shapes.push(self.interval(paper.value, deviation, theirs, 1.25, colour::INK));
+            }
+            shapes.push(diamond((x, theirs)));
+        }
+    }
+
+    fn results(&self, cell: &Cell, mean: f64, y: f64, shapes: &mut Vec<Shape>) {
+        for (&split, &value) in &cell.values {
+            shapes.push(split_dot(
+                ((self.place)(value), y + SPREAD * scatter(split)),
+                self.colour,
+            ));
+        }
+        if let Some(deviation) = cell.deviation {
+            shapes.push(self.interval(mean, deviation, y, 2.0, self.colour));
+        }
+        shapes.extend(mean_dot(((self.place)(mean), y), self.colour));
+    }
+
+    fn interval(&self, mean: f64, deviation: f64, y: f64, thick: f64, colour: RGBAColor) -> Shape {
+        let (from, to) = (
+            (self.place)(mean - deviation),
+            (self.place)(mean + deviation),
+        );
+        level(from, to, y, thick, colour)
+    }
+}
+
+/// A level line.
+pub(super) fn level(from: f64, to: f64, y: f64, thick: f64, colour: RGBAColor) -> Shape {
+    Shape::Bar {
+        left: from,
+        top: y - thick / 2.0,
+        width: to - from,
+        height: thick,
+        colour,
+    }
+}
+
+/// The dot of a mean; a white rim sets it off from the splits.
+pub(super) fn mean_dot(centre: (f64, f64), colour: RGBAColor) -> [Shape; 2] {
+    let dot = |radius, colour| Shape::Dot {
+        centre,
+        radius,
+        colour,
+    };
+    [
+        dot(MEAN_RADIUS + 1.0, colour::WHITE),
+        dot(MEAN_RADIUS, colour),
+    ]
+}
+
+/// The dot of one split.
+pub(super) fn split_dot(centre: (f64, f64), colour: RGBAColor) -> Shape {
+    Shape::Dot {
+        centre,
+        radius: SPLIT_RADIUS,
+        colour: colour::faint(colour, 0.3),
+    }
+}
+
+/// The paper's mean.
+pub(super) fn diamond(centre: (f64, f64)) -> Shape {
+    Shape::Diamond {
+        centre,
+        radius: PAPER_RADIUS,
+        line: 1.25,
+        colour: colour::INK,
+    }
+}
+
+/// Spreads splits evenly over -1 to 1, the same way in every figure: multiples of the golden ratio.
+fn scatter(split: usize) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    ((split % 1000) as f64 * GOLDEN + 0.5).fract() * 2.0 - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn an_accuracy_that_is_no_percentage_is_not_drawn() {
+        let cell = Cell {
+            values: BTreeMap::from([(0, 1e300), (1, 50.0)]),
+            mean: Some(5e299),
+            deviation: Some(f64::INFINITY),
+            ..Cell::default()
+        };
+        assert!(matches!(content(&cell), Content::Words(_)));
+        assert!(extent(&cell).is_empty());
+    }
+
+    #[test]
+    fn one_split_has_no_bar() {
+        let cell = Cell {
+            values: BTreeMap::from([(0, 90.0)]),
+            mean: Some(90.0),
+            ..Cell::default()
+        };
+        assert_eq!(extent(&cell), [90.0, 90.0, 90.0]);
+        let mut shapes = Vec::new();
+        let lane = Lane {
+            left: 0.0,
+            width: 100.0,
+            middle: 10.0,
+            colour: colour::METHOD,
+            shared: false,
+            place: &|value| value,
+        };
+        lane.draw(&cell, &mut shapes);
+        assert!(
+            !shapes
+                .iter()
+                .any(|shape| matches!(shape, Shape::Bar { .. }))
+        );
+        assert_eq!(shapes.len(), 3);
+    }
+
+    #[test]
+    fn splits_are_spread_within_their_lane() {
+        let spread: Vec<f64> = (0..10).map(scatter).collect();
+        assert!(spread.iter().all(|place| place.abs() <= 1.0));
+        assert!(spread.iter().any(|place| *place > 0.5));
+        assert!(spread.iter().any(|place| *place < -0.5));
+        assert!(scatter(usize::MAX).abs() <= 1.0);
+    }
+}

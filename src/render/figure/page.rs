@@ -1,0 +1,317 @@
+//! The whole figure: title, legend, a grid of panels and a caption.
+
+use plotters::style::text_anchor::HPos;
+
+use super::canvas::{Picture, Shape};
+use super::colour;
+use super::font::Face;
+use super::lane;
+use super::panel::{self, Frame};
+use crate::render::text::counted;
+use crate::render::{Row, Summary};
+
+/// Width of the figure in pixels: that of a README's column.
+pub(super) const WIDTH: u32 = 960;
+/// What is drawn of very large experiments; the rest is in the data beside the figure.
+pub(super) const MOST_PANELS: usize = 30;
+pub(super) const MOST_METHODS: usize = 30;
+
+const MARGIN: f64 = 20.0;
+const INNER: f64 = WIDTH as f64 - 2.0 * MARGIN;
+/// Between panels.
+const GAP: f64 = 24.0;
+/// Widest column of method names.
+const LABELS: f64 = 190.0;
+/// Highest row of panels that have words only.
+const WORDS: f64 = 200.0;
+
+const TITLE: Face = Face::bold(16.0);
+const LEGEND: Face = Face::plain(11.5);
+const CAPTION: Face = Face::plain(10.5);
+const METHOD: Face = Face::plain(12.0);
+const REFERENCE: Face = Face::bold(12.0);
+
+/// Draws from top to bottom.
+struct Page<'a> {
+    summary: &'a Summary,
+    rows: &'a [Row],
+    methods: usize,
+    shapes: Vec<Shape>,
+    y: f64,
+}
+
+/// The figure of a table.
+pub(super) fn picture(summary: &Summary) -> Picture {
+    let mut page = Page {
+        summary,
+        rows: &summary.rows[..summary.rows.len().min(MOST_PANELS)],
+        methods: summary.columns.len().min(MOST_METHODS),
+        shapes: Vec::new(),
+        y: MARGIN,
+    };
+    let title = if summary.title.is_empty() {
+        &summary.experiment
+    } else {
+        &summary.title
+    };
+    let caption = page.caption();
+    for line in TITLE.block(title, INNER, 3) {
+        page.line(TITLE, colour::INK, 22.0, line);
+    }
+    page.legend();
+    page.panels();
+    page.y += 4.0;
+    for line in CAPTION.wrapped(&caption, INNER) {
+        page.line(CAPTION, colour::GREY, 15.0, line);
+    }
+    Picture {
+        width: WIDTH,
+        height: (page.y + MARGIN - 4.0).ceil() as u32,
+        title: format!("{title}: test accuracy by method"),
+        description: caption,
+        shapes: page.shapes,
+    }
+}
+
+/// How many panels stand side by side.
+fn columns(panels: usize) -> usize {
+    match panels {
+        0 | 1 => 1,
+        2 | 4 => 2,
+        _ => 3,
+    }
+}
+
+impl Page<'_> {
+    fn line(&mut self, face: Face, colour: plotters::style::RGBAColor, height: f64, text: String) {
+        self.shapes.push(Shape::Text {
+            at: (MARGIN, self.y + face.size * 0.9),
+            anchor: HPos::Left,
+            face,
+            colour,
+            text,
+        });
+        self.y += height;
+    }
+
+    fn reference(&self) -> Option<usize> {
+        let comparison = self.summary.comparison.as_ref()?;
+        Some(comparison.reference).filter(|&index| index < self.methods)
+    }
+
+    /// Samples of the marks with their meaning, side by side while there is room.
+    fn legend(&mut self) {
+        const ICON: f64 = 30.0;
+        let mut x = MARGIN;
+        self.y += 10.0;
+        for (text, icon) in self.entries() {
+            let text = LEGEND.shortened(&text, INNER - ICON);
+            let width = ICON + LEGEND.width(&text);
+            if x > MARGIN && x + width > MARGIN + INNER {
+                x = MARGIN;
+                self.y += 19.0;
+            }
+            icon((x + 12.0, self.y), &mut self.shapes);
+            self.shapes.push(Shape::Text {
+                at: (x + ICON, self.y + LEGEND.size * 0.35),
+                anchor: HPos::Left,
+                face: LEGEND,
+                colour: colour::INK,
+                text,
+            });
+            x += width + 26.0;
+        }
+        self.y += 20.0;
+    }
+
+    fn entries(&self) -> Vec<(String, fn((f64, f64), &mut Vec<Shape>))> {
+        let mut entries: Vec<(String, fn((f64, f64), &mut Vec<Shape>))> = vec![
+            (
+                "mean ± standard deviation over splits".to_owned(),
+                |at, shapes| {
+                    shapes.push(lane::level(
+                        at.0 - 12.0,
+                        at.0 + 12.0,
+                        at.1,
+                        2.0,
+                        colour::METHOD,
+                    ));
+                    shapes.extend(lane::mean_dot(at, colour::METHOD));
+                },
+            ),
+            ("one split".to_owned(), |at, shapes| {
+                for (dx, dy) in [(-5.0, 1.5), (0.5, -2.5), (6.0, 2.0)] {
+                    shapes.push(lane::split_dot((at.0 + dx, at.1 + dy), colour::METHOD));
+                }
+            }),
+        ];
+        if let Some(column) = self.reference().and_then(|i| self.summary.columns.get(i)) {
+            let text = format!("{}, the reference; dashes: its mean", column.label);
+            entries.push((text, |at, shapes| {
+                shapes.push(lane::level(
+                    at.0 - 12.0,
+                    at.0 + 12.0,
+                    at.1,
+                    2.0,
+                    colour::REFERENCE,
+                ));
+                shapes.extend(lane::mean_dot(at, colour::REFERENCE));
+            }));
+        }
+        if let Some(table) = self.summary.paper {
+            let text = format!("paper (Table {}), mean ± standard deviation", table.table);
+            entries.push((text, |at, shapes| {
+                shapes.push(lane::level(
+                    at.0 - 12.0,
+                    at.0 + 12.0,
+                    at.1,
+                    1.25,
+                    colour::INK,
+                ));
+                shapes.push(lane::diamond(at));
+            }));
+        }
+        entries
+    }
+
+    fn panels(&mut self) {
+        if self.rows.is_empty() || self.methods == 0 {
+            let lacking = if self.rows.is_empty() {
+                "datasets"
+            } else {
+                "methods"
+            };
+            let text = format!("no results: the plan has no {lacking}");
+            self.y += 10.0;
+            self.line(METHOD, colour::GREY, 30.0, text);
+            return;
+        }
+        let labels = self.labels();
+        let names = labels.iter().flatten().map(|(face, text)| face.width(text));
+        let names = names.fold(0.0, f64::max) + 12.0;
+        let shares = self.rows.iter().flat_map(|row| &row.cells);
+        let share = shares
+            .filter_map(|cell| Some(panel::SHARE.width(&cell.share()?)))
+            .fold(0.0, f64::max);
+        let columns = columns(self.rows.len());
+        let pitch = (INNER - names + GAP) / columns as f64;
+        for rows in self.rows.chunks(columns) {
+            let some_results = rows.iter().any(|row| row.no_results.is_none());
+            let mut frame = Frame {
+                left: MARGIN + names,
+                top: self.y + panel::HEAD,
+                width: pitch - GAP - share,
+                height: 0.0,
+            };
+            frame.height = self.height(rows, frame.width);
+            if some_results {
+                self.methods(&labels, frame);
+            }
+            for row in rows {
+                frame.draw(self.summary, row, self.methods, &mut self.shapes);
+                frame.left += pitch;
+            }
+            let foot = if some_results { panel::FOOT } else { 10.0 };
+            self.y = frame.top + frame.height + foot;
+        }
+    }
+
+    /// Height of the lanes of some panels side by side.
+    fn height(&self, rows: &[Row], width: f64) -> f64 {
+        let lane = if self.summary.paper.is_some() {
+            lane::HEIGHT_WITH_PAPER
+        } else {
+            lane::HEIGHT
+        };
+        let lanes = self.methods as f64 * lane;
+        let reasons = rows.iter().filter_map(|row| row.no_results.as_ref());
+        let words = reasons
+            .map(|reason| panel::height_of_reason(reason, width, WORDS.max(lanes)))
+            .fold(0.0, f64::max);
+        if rows.iter().any(|row| row.no_results.is_none()) {
+            lanes.max(words)
+        } else {
+            words
+        }
+    }
+
+    /// The methods' names, in at most two lines each.
+    fn labels(&self) -> Vec<Vec<(Face, String)>> {
+        let reference = self.reference();
+        let columns = self.summary.columns.iter().take(self.methods).enumerate();
+        columns
+            .map(|(index, column)| {
+                let face = if reference == Some(index) {
+                    REFERENCE
+                } else {
+                    METHOD
+                };
+                let lines = face.block(&column.label, LABELS, 2);
+                lines.into_iter().map(|line| (face, line)).collect()
+            })
+            .collect()
+    }
+
+    /// Writes the names to the left of the first panel.
+    fn methods(&mut self, labels: &[Vec<(Face, String)>], first: Frame) {
+        let height = first.height / labels.len() as f64;
+        for (index, lines) in labels.iter().enumerate() {
+            let middle = first.top + (index as f64 + 0.5) * height;
+            for (number, (face, text)) in lines.iter().enumerate() {
+                let shift = (number as f64 - (lines.len() as f64 - 1.0) / 2.0) * 12.5;
+                let is_reference = face.bold;
+                self.shapes.push(Shape::Text {
+                    at: (first.left - 9.0, middle + shift + face.size * 0.35),
+                    anchor: HPos::Right,
+                    face: *face,
+                    colour: if is_reference {
+                        colour::REFERENCE
+                    } else {
+                        colour::INK
+                    },
+                    text: text.clone(),
+                });
+            }
+        }
+    }
+
+    /// What a reader must know: the state, what a bar is, what is not drawn, and the origin.
+    fn caption(&self) -> String {
+        let mut sentences = vec![
+            self.summary.state.clone(),
+            "Bars reach one standard deviation over the splits to either side of the mean, as in \
+             the paper's tables; training sets of splits overlap, so a bar is no confidence \
+             interval."
+                .to_owned(),
+        ];
+        let cells = || self.rows.iter().flat_map(|row| &row.cells);
+        if cells().any(|cell| cell.share().is_some()) {
+            sentences
+                .push("9/10 to the right: so many of the planned splits succeeded.".to_owned());
+        }
+        if self.rows.iter().any(|row| row.other_problem) {
+            sentences.push("≠: not the problem of the paper's row.".to_owned());
+        }
+        let panels = self.summary.rows.len() - self.rows.len();
+        let methods = self.summary.columns.len() - self.methods;
+        for (left_out, noun) in [(panels, "more dataset"), (methods, "more method")] {
+            if left_out > 0 {
+                let left_out = counted(left_out, noun);
+                sentences.push(format!("Not drawn, but in accuracy.csv: {left_out}."));
+            }
+        }
+        sentences.push(self.summary.provenance.clone());
+        sentences.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_of_two_or_three_columns() {
+        let grids: Vec<usize> = (0..8).map(columns).collect();
+        assert_eq!(grids, [1, 1, 2, 3, 2, 3, 3, 3]);
+    }
+}

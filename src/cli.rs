@@ -91,7 +91,8 @@ pub struct RunArgs {
     /// Memory all jobs may use together, such as 8GB [default: 4/5 of what is available].
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Only a part of the plan: dataset=NAME, method=NAME or split=NUMBER; repeatable.
+    /// Only a part of the plan: dataset=NAME, method=NAME or split=NUMBER; repeatable, the same key
+    /// for alternatives.
     #[arg(long, value_name = "KEY=VALUE")]
     pub only: Vec<Filter>,
     /// Print the plan and stop.

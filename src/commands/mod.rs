@@ -16,7 +16,8 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use npsvcpp::data::{DataError, Store};
-use npsvcpp::render;
+use npsvcpp::ledger::Plan;
+use npsvcpp::render::{self, RenderError};
 use npsvcpp::run::{PrepareError, RunError, folder_status};
 use npsvcpp::spec::{self, SpecError};
 
@@ -122,18 +123,16 @@ impl From<PrepareError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Write { .. } => Self::Other(error.to_string()),
-            RunError::Output { .. } | RunError::Locked { .. } => Self::Input(Box::new(error)),
+            RunError::Record { .. } => Self::Other(error.to_string()),
+            before_any_compute => Self::Input(Box::new(before_any_compute)),
         }
     }
 }
 
-impl From<render::RenderError> for Failure {
-    fn from(error: render::RenderError) -> Self {
+impl From<RenderError> for Failure {
+    fn from(error: RenderError) -> Self {
         match error {
-            render::RenderError::NoFolder(_) | render::RenderError::NoPlan(_) => {
-                Self::input(error.to_string())
-            }
+            RenderError::NoFolder(_) | RenderError::NoPlan(_) => Self::input(error.to_string()),
             other => Self::Other(other.to_string()),
         }
     }
@@ -178,6 +177,12 @@ fn terminal(summary: &render::Summary) -> String {
 
 /// `status DIR`
 pub fn status(folder: &Path) -> Result<Ending, Failure> {
+    if !folder.is_dir() {
+        return Err(RenderError::NoFolder(folder.to_path_buf()).into());
+    }
+    if !folder.join(Plan::FILE).exists() {
+        return Err(RenderError::NoPlan(folder.to_path_buf()).into());
+    }
     let status = folder_status(folder)
         .map_err(|error| Failure::input(format!("cannot read {}: {error}", folder.display())))?;
     for warning in &status.warnings {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use npsvcpp::render;
-use npsvcpp::run::{self, Options, Outcome, Prepared};
+use npsvcpp::run::{self, Filter, Options, Outcome, Prepared};
 use npsvcpp::spec::Loaded;
 
 use super::{Ending, Failure, load, plan, store, terminal};
@@ -66,14 +66,21 @@ fn options(arguments: &RunArgs, loaded: &Loaded, specs: usize) -> Options {
 }
 
 fn check_filters(arguments: &RunArgs, prepared: &Prepared) -> Result<(), Failure> {
-    match arguments
+    let missed = arguments
         .only
         .iter()
-        .find_map(|filter| filter.misses(&prepared.plan))
-    {
-        Some(message) => Err(Failure::input(format!("--only: {message}"))),
-        None => Ok(()),
+        .find_map(|filter| filter.misses(&prepared.plan));
+    if let Some(message) = missed {
+        return Err(Failure::input(format!("--only: {message}")));
     }
+    let plan = &prepared.plan;
+    let mut cells = plan.cells.iter();
+    if cells.any(|cell| Filter::keep(&arguments.only, plan, cell)) {
+        return Ok(());
+    }
+    Err(Failure::input(
+        "--only: no cell of this experiment meets all conditions together",
+    ))
 }
 
 /// The first Ctrl-C asks for a clean end, the second one is obeyed at once.

@@ -25,6 +25,16 @@ impl Filter {
         }
     }
 
+    /// Whether a cell is wanted: filters of one key are alternatives, those of different keys must
+    /// all hold.
+    pub fn keep(filters: &[Self], plan: &Plan, cell: &PlannedCell) -> bool {
+        let is_alike = |a: &Self, b: &Self| std::mem::discriminant(a) == std::mem::discriminant(b);
+        filters.iter().all(|one| {
+            let mut alternatives = filters.iter().filter(|other| is_alike(one, other));
+            alternatives.any(|filter| filter.matches(plan, cell))
+        })
+    }
+
     /// A sentence where the filter can match nothing in `plan`.
     pub fn misses(&self, plan: &Plan) -> Option<String> {
         if plan.cells.iter().any(|cell| self.matches(plan, cell)) {

@@ -41,7 +41,7 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Memory budget in bytes; four fifths of what is available if left out.
     pub memory: Option<u64>,
-    /// Only cells that match all filters.
+    /// Only cells that [`Filter::keep`] wants.
     pub only: Vec<Filter>,
     /// Run cells again whose last record is a failure.
     pub retry_failed: bool,
@@ -76,8 +76,8 @@ pub enum RunError {
     #[error("failed to write to {}: {source}", .path.display())]
     #[diagnostic(help("choose a folder you can write to with --out"))]
     Output { path: PathBuf, source: io::Error },
-    #[error("failed to write to {}: {source}; the ledger holds all cells finished before", .path.display())]
-    Write { path: PathBuf, source: io::Error },
+    #[error("failed to record a cell in {}: {source}; once that is mended, run the same command again to go on", .path.display())]
+    Record { path: PathBuf, source: io::Error },
     #[error("another run is writing to {}{}", .path.display(), .holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})")))]
     #[diagnostic(help("wait for it to end, or choose another folder with --out"))]
     Locked {
@@ -184,7 +184,7 @@ impl Folder {
     }
 
     fn error(&self, source: io::Error) -> RunError {
-        RunError::Write {
+        RunError::Record {
             path: self.path.clone(),
             source,
         }
@@ -199,7 +199,10 @@ impl Folder {
             .writer
             .lock()
             .unwrap_or_else(|poison| poison.into_inner());
-        writer.append(record).map_err(|source| self.error(source))
+        writer.append(record).map_err(|source| RunError::Record {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     fn write_plan(&self, plan: &Plan) -> Result<(), RunError> {
@@ -221,7 +224,10 @@ impl Folder {
             }
             std::fs::write(folder.join(format!("{cell}.jsonl")), text)
         };
-        write().map_err(|source| self.error(source))
+        write().map_err(|source| RunError::Record {
+            path: self.path.clone(),
+            source,
+        })
     }
 }
 
@@ -272,7 +278,7 @@ impl Todo {
         };
         let mut groups: HashMap<(usize, usize), usize> = HashMap::new();
         for (index, cell) in plan.cells.iter().enumerate() {
-            if !options.only.iter().all(|filter| filter.matches(plan, cell)) {
+            if !Filter::keep(&options.only, plan, cell) {
                 continue;
             }
             let last = settled.get(cell.cell.as_str());
@@ -453,7 +459,7 @@ fn count(prepared: &Prepared, options: &Options, contents: &Contents) -> Outcome
     let wanted: HashSet<&str> = plan
         .cells
         .iter()
-        .filter(|cell| options.only.iter().all(|filter| filter.matches(plan, cell)))
+        .filter(|cell| Filter::keep(&options.only, plan, cell))
         .map(|cell| cell.cell.as_str())
         .collect();
     let mut outcome = Outcome::default();

@@ -29,6 +29,7 @@ fn experiment() -> Experiment {
         name: "small".to_owned(),
         title: "Four methods & four datasets".to_owned(),
         reproduces: Some(Reproduces { table: 2 }),
+        protocol: None,
         seed: 7,
         datasets: vec![
             registered("chg", None),

@@ -10,7 +10,7 @@ mod schedule;
 mod select;
 mod status;
 
-pub use cost::{Estimate, estimate};
+pub use cost::{Estimate, estimate, size};
 pub use filter::Filter;
 pub use prepare::{Candidates, PrepareError, Prepared, Source, prepare};
 pub use select::Selection;
@@ -326,11 +326,10 @@ fn default_budget() -> Option<u64> {
 }
 
 fn too_large(needs: f64, budget: f64) -> String {
-    let gigabytes = |bytes: f64| bytes / 1e9;
     format!(
-        "needs about {:.2} GB of memory, more than the budget of {:.2} GB; raise it with --memory",
-        gigabytes(needs),
-        gigabytes(budget)
+        "needs about {} of memory, more than the budget of {}; raise it with --memory",
+        cost::size(needs),
+        cost::size(budget)
     )
 }
 

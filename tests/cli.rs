@@ -147,7 +147,9 @@ fn rendering_again_gives_the_same_bytes() {
     let at = |file: &str| folder.path(&format!("results/tiny/{file}"));
     let before = TABLES.map(|file| fs::read(at(file)).unwrap());
     let ledger = fs::read(at("ledger.jsonl")).unwrap();
-    TABLES.iter().for_each(|file| fs::remove_file(at(file)).unwrap());
+    TABLES
+        .iter()
+        .for_each(|file| fs::remove_file(at(file)).unwrap());
     let render = folder.run("render results/tiny");
     assert_eq!(render.code, 0, "{}", render.err);
     assert!(render.out.contains("wrote results/tiny/table.md"));

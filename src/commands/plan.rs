@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use npsvcpp::run::{self, Prepared, estimate};
+use npsvcpp::run::{self, Prepared, estimate, size};
 use npsvcpp::spec::Experiment;
 
 use super::{Ending, Failure, duration, load, store};
@@ -40,7 +40,7 @@ pub fn describe(prepared: &Prepared) -> String {
                 let cost = estimate(prepared, Some(index), None);
                 format!(
                     "  {:<12} {} samples x {} dims x {} classes, {} train / {} test, {} splits; \
-                     about {} on one core, {:.2} GB\n",
+                     about {} on one core, {}\n",
                     dataset.name,
                     dataset.samples,
                     dataset.dims,
@@ -49,7 +49,7 @@ pub fn describe(prepared: &Prepared) -> String {
                     dataset.n_test,
                     dataset.splits.len(),
                     duration(cost.seconds()),
-                    cost.bytes / 1e9,
+                    size(cost.bytes),
                 )
             }
         };
@@ -78,10 +78,10 @@ pub fn describe(prepared: &Prepared) -> String {
     let total = estimate(prepared, None, None);
     let _ = writeln!(
         text,
-        "\n{} cells; about {} on one core (a rough guide), at most {:.2} GB per job",
+        "\n{} cells; about {} on one core (a rough guide), at most {} per job",
         plan.cells.len(),
         duration(total.seconds()),
-        total.bytes / 1e9
+        size(total.bytes)
     );
     text
 }

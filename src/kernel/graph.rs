@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::matrix::{mean_squared_distance, squared_norms, view};
+use super::matrix::{around_mean, mean_squared_distance, not_negative, squared_norms, view};
 use super::registers::clear_upper_halves;
 
 /// How the neighbour graph is made.
@@ -46,6 +46,8 @@ impl Laplacian {
     /// The graph of the rows of `x`.
     pub fn new(x: ArrayView2<'_, f64>, options: &GraphOptions, par: Par) -> Self {
         let n = x.nrows();
+        let x = around_mean(x, x);
+        let x = x.view();
         let k = options
             .neighbours
             .unwrap_or((n.max(2) as f64).log2().floor() as usize);
@@ -159,7 +161,7 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
         let work = |c: usize| {
             clear_upper_halves();
             let j = start + c;
-            let distance = |i: usize| (norms[i] + norms[j] - 2.0 * products[(i, c)]).max(0.0);
+            let distance = |i: usize| not_negative(norms[i] + norms[j] - 2.0 * products[(i, c)]);
             let mut others: Vec<(f64, usize)> = (0..n)
                 .filter(|&i| i != j)
                 .map(|i| (distance(i), i))

@@ -1,12 +1,13 @@
 //! Kernel matrices from one product of the samples: `|x - x'|^2 = |x|^2 + |x'|^2 - 2 <x, x'>`.
 //!
 //! The training matrix is computed as a lower triangle and mirrored; the Gaussian's exponential is
-//! applied column by column while the column is in cache.
+//! applied column by column while the column is in cache. Samples far from the origin would lose
+//! their distances to rounding, so for distances the training samples' mean is the origin.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::{Accum, Mat, MatRef, Par};
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, Axis, CowArray, Ix2};
 use rayon::prelude::*;
 
 use super::registers::clear_upper_halves;
@@ -48,8 +49,9 @@ impl Resolved {
     /// The symmetric n x n matrix of `x` with itself, `jitter` added to the diagonal.
     pub fn gram(&self, x: ArrayView2<'_, f64>, jitter: f64, par: Par) -> Mat<f64> {
         let n = x.nrows();
-        let norms = squared_norms(x);
-        let samples = view(x);
+        let x = self.placed(x, x);
+        let norms = squared_norms(x.view());
+        let samples = view(x.view());
         let mut k = Mat::zeros(n, n);
         triangular_matmul(
             k.as_mut(),
@@ -72,13 +74,14 @@ impl Resolved {
 
     /// Kernel values between the rows of `a` (rows) and the rows of `b` (columns).
     pub fn cross(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
-        let (norms_a, norms_b) = (squared_norms(a), squared_norms(b));
+        let (a, b) = (self.placed(a, b), self.placed(b, b));
+        let (norms_a, norms_b) = (squared_norms(a.view()), squared_norms(b.view()));
         let mut k = Mat::zeros(a.nrows(), b.nrows());
         matmul(
             k.as_mut(),
             Accum::Replace,
-            view(a),
-            view(b).transpose(),
+            view(a.view()),
+            view(b.view()).transpose(),
             1.0,
             par,
         );
@@ -88,13 +91,25 @@ impl Resolved {
         k
     }
 
+    /// The rows of `x`, with the mean of `centre` as their origin if the kernel is one of distances.
+    fn placed<'x>(
+        &self,
+        x: ArrayView2<'x, f64>,
+        centre: ArrayView2<'_, f64>,
+    ) -> CowArray<'x, f64, Ix2> {
+        match self {
+            Self::Gaussian { .. } => around_mean(x, centre),
+            Self::Linear | Self::Polynomial { .. } => x.into(),
+        }
+    }
+
     /// Turns inner products into kernel values, in place.
     fn apply(&self, products: &mut [f64], norms: &[f64], norm: f64) {
         match *self {
             Self::Gaussian { width } => {
                 let scale = -1.0 / width;
                 for (value, other) in products.iter_mut().zip(norms) {
-                    let squared_distance = (norm + other - 2.0 * *value).max(0.0);
+                    let squared_distance = not_negative(norm + other - 2.0 * *value);
                     *value = (scale * squared_distance).exp();
                 }
             }
@@ -131,8 +146,30 @@ pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
     if mean > 0.0 { mean } else { 1.0 }
 }
 
+/// The rows of `x` with the mean of the rows of `centre` as their origin.
+pub(super) fn around_mean<'x>(
+    x: ArrayView2<'x, f64>,
+    centre: ArrayView2<'_, f64>,
+) -> CowArray<'x, f64, Ix2> {
+    match centre.mean_axis(Axis(0)) {
+        Some(mean) => (&x - &mean).into(),
+        None => x.into(),
+    }
+}
+
+/// What rounding leaves below zero is zero; what overflowed stays not a number, so that it shows.
+pub(super) fn not_negative(squared_distance: f64) -> f64 {
+    if squared_distance < 0.0 {
+        0.0
+    } else {
+        squared_distance
+    }
+}
+
 /// Squared distances between all rows, n x n.
 pub fn squared_distances(x: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
+    let x = around_mean(x, x);
+    let x = x.view();
     let norms = squared_norms(x);
     let mut d = Mat::zeros(x.nrows(), x.nrows());
     matmul(
@@ -148,7 +185,7 @@ pub fn squared_distances(x: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
             *value = if i == j {
                 0.0
             } else {
-                (norms[i] + norms[j] - 2.0 * *value).max(0.0)
+                not_negative(norms[i] + norms[j] - 2.0 * *value)
             };
         }
     });

@@ -49,7 +49,9 @@ use linfa::dataset::{AsSingleTargets, DatasetBase};
 use linfa::traits::{self, PredictInplace};
 use ndarray::{Array1, Array2, ArrayBase, ArrayView2, Data, Ix2};
 
-use super::{BadParameter, Fit, FitError, KernelMachine, Method, Problem, Shape, TraceRow};
+use super::{
+    BadParameter, Fit, FitError, KernelMachine, Method, Problem, Shape, TraceRow, fit_finite,
+};
 use crate::kernel::{Kernel, Resolved, Width};
 use crate::seed::Seed;
 use crate::solve::Certificate;
@@ -215,7 +217,7 @@ where
             self.jitter,
             self.par,
         );
-        let fit = self.method.fit(&problem, &Seed::root(self.seed))?;
+        let fit = fit_finite(&self.method, &problem, &Seed::root(self.seed))?;
         Ok(Trained {
             kernel: problem.kernel().clone(),
             samples: x,

@@ -87,6 +87,34 @@ pub struct Fit {
     pub trace: Vec<TraceRow>,
 }
 
+impl Fit {
+    /// An error unless all that is predicted with and vouched for is finite.
+    fn require_finite(&self) -> Result<(), FitError> {
+        let Certificate {
+            primal, dual, gap, ..
+        } = self.certificate;
+        let machine = &self.machine;
+        let mut numbers = [primal, dual, gap].into_iter().chain(
+            (machine.coefficients.col_iter())
+                .flat_map(|column| column.iter().copied())
+                .chain(machine.offsets.iter().copied()),
+        );
+        if numbers.all(f64::is_finite) {
+            Ok(())
+        } else {
+            Err(FitError::NotFinite)
+        }
+    }
+}
+
+/// [`Method::fit`] where neither the kernel matrix nor the answer holds anything but numbers.
+fn fit_finite<M: Method>(method: &M, problem: &Problem, seed: &Seed) -> Result<Fit, FitError> {
+    problem.require_finite_kernel()?;
+    let fit = method.fit(problem, seed)?;
+    fit.require_finite()?;
+    Ok(fit)
+}
+
 /// One iteration of a method with an outer loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TraceRow {
@@ -201,6 +229,8 @@ impl BadParameter {
 pub enum FitError {
     #[error("bad parameter: {0}")]
     Parameter(#[from] BadParameter),
+    #[error("the kernel matrix holds a value that is not finite; scale the features down")]
+    Kernel,
     #[error("class {class} has no training sample in this split")]
     EmptyClass { class: usize },
     #[error("the kernel matrix plus {ridge} I is not positive definite (pivot {pivot})")]

@@ -18,6 +18,7 @@ pub struct Problem {
     jitter: f64,
     par: Par,
     gram: OnceLock<Mat<f64>>,
+    has_finite_gram: OnceLock<bool>,
     gram_with_bias: OnceLock<Mat<f64>>,
     graphs: Mutex<Vec<(GraphOptions, Arc<Laplacian>)>>,
 }
@@ -41,6 +42,7 @@ impl Problem {
             jitter,
             par,
             gram: OnceLock::new(),
+            has_finite_gram: OnceLock::new(),
             gram_with_bias: OnceLock::new(),
             graphs: Mutex::default(),
         }
@@ -107,6 +109,19 @@ impl Problem {
         match (0..self.classes).find(|class| !self.y.contains(class)) {
             Some(class) => Err(FitError::EmptyClass { class }),
             None => Ok(()),
+        }
+    }
+
+    /// An error where the features are so large that the kernel overflows.
+    pub fn require_finite_kernel(&self) -> Result<(), FitError> {
+        let k = self.gram();
+        let is_finite = self.has_finite_gram.get_or_init(|| {
+            (k.col_iter()).all(|column| column.iter().all(|value| value.is_finite()))
+        });
+        if *is_finite {
+            Ok(())
+        } else {
+            Err(FitError::Kernel)
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     BadParameter, Cost, Ctwsvm, Fit, FitError, Gepsvm, KNpsvcpp, Lstwsvm, Method, Nhsvm, Npsvm,
-    Pintwsvm, Problem, Rmtbsvm, Scheme, Shape, Svm, Twsvm,
+    Pintwsvm, Problem, Rmtbsvm, Scheme, Shape, Svm, Twsvm, fit_finite,
 };
 use crate::seed::Seed;
 
@@ -119,7 +119,7 @@ impl<M: Method> Configured for M {
     }
 
     fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError> {
-        Method::fit(self, problem, seed)
+        fit_finite(self, problem, seed)
     }
 }
 

@@ -146,7 +146,8 @@ pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
     let path = dir.join(ledger::FILE);
     let contents = ledger::read(&path).map_err(|source| RenderError::Read { path, source })?;
     let mut summary = Summary::new(&plan, &contents.latest());
-    if !contents.warnings.is_empty() {
+    // A torn line whose cell was run again takes nothing from the table.
+    if !contents.warnings.is_empty() && !summary.counts.complete() {
         let lines = text::counted(contents.warnings.len(), "line");
         summary.warnings.push(format!(
             "ignored: {lines} of the ledger, torn or no record; run again to fill the gap"

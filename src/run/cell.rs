@@ -175,7 +175,7 @@ impl<'a> Bench<'a> {
         let begun = Instant::now();
         let fit = point
             .fit(&self.problem, &seed)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| self.source.explain(&error))?;
         let fit_seconds = begun.elapsed().as_secs_f64();
         let Fit {
             machine,

@@ -33,6 +33,15 @@ impl Estimate {
     }
 }
 
+/// Bytes as people say them, in the units `--memory` takes.
+pub fn size(bytes: f64) -> String {
+    match bytes {
+        b if b >= 1e8 => format!("{:.2} GB", b / 1e9),
+        b if b >= 1e5 => format!("{:.2} MB", b / 1e6),
+        b => format!("{:.2} KB", b / 1e3),
+    }
+}
+
 /// The cells of `dataset` and `method`, or of all where `None`.
 pub fn estimate(prepared: &Prepared, dataset: Option<usize>, method: Option<usize>) -> Estimate {
     prepared

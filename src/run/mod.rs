@@ -10,7 +10,7 @@ mod schedule;
 mod select;
 mod status;
 
-pub use cost::{Estimate, estimate};
+pub use cost::{Estimate, estimate, size};
 pub use filter::Filter;
 pub use prepare::{Candidates, PrepareError, Prepared, Source, prepare};
 pub use select::Selection;
@@ -291,7 +291,6 @@ impl Todo {
                 todo.resumed += 1;
                 continue;
             }
-            todo.cells += 1;
             let estimate = cost::cell(prepared, cell);
             let needs = estimate.bytes;
             let reason = plan.datasets[cell.dataset]
@@ -299,9 +298,19 @@ impl Todo {
                 .clone()
                 .or_else(|| (needs > budget).then(|| too_large(needs, budget)));
             if let Some(reason) = reason {
-                todo.skipped.push((index, reason));
+                // What the ledger already says in the same words is not said again.
+                let is_known = last.is_some_and(|record| {
+                    record.status == Status::Skipped && record.error.as_ref() == Some(&reason)
+                });
+                if is_known {
+                    todo.resumed += 1;
+                } else {
+                    todo.cells += 1;
+                    todo.skipped.push((index, reason));
+                }
                 continue;
             }
+            todo.cells += 1;
             todo.work += estimate.flops;
             let at = *groups.entry((cell.dataset, cell.split)).or_insert_with(|| {
                 let (dataset, split) = (cell.dataset, cell.split);
@@ -326,11 +335,10 @@ fn default_budget() -> Option<u64> {
 }
 
 fn too_large(needs: f64, budget: f64) -> String {
-    let gigabytes = |bytes: f64| bytes / 1e9;
     format!(
-        "needs about {:.2} GB of memory, more than the budget of {:.2} GB; raise it with --memory",
-        gigabytes(needs),
-        gigabytes(budget)
+        "needs about {} of memory, more than the budget of {}; raise it with --memory",
+        cost::size(needs),
+        cost::size(budget)
     )
 }
 

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::data::{DataError, Dataset, Split, Store, load_files, split};
 use crate::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
-use crate::model::Shape;
 use crate::model::registry::{self, Configured, Entry};
+use crate::model::{FitError, Shape};
 use crate::seed::Seed;
 use crate::spec::{DatasetSpec, Experiment, Loaded, MethodSpec, Problem, SelectOn, SpecError};
 
@@ -29,6 +29,19 @@ pub struct Prepared {
 pub struct Source {
     pub dataset: Arc<Dataset>,
     pub splits: Vec<Split>,
+}
+
+impl Source {
+    /// Why a fit failed, with the class called what the data calls it.
+    pub(super) fn explain(&self, error: &FitError) -> String {
+        match error {
+            FitError::EmptyClass { class } => format!(
+                "class `{}` has no training sample in this split",
+                self.dataset.classes[*class]
+            ),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// A method entry of the spec: one parameter point, or several to choose from.

@@ -173,7 +173,7 @@ fn score_round(
                     .scores
                     .push(100.0 * correct as f64 / round.score.len() as f64);
             }
-            Err(error) => scored.error = Some(error.to_string()),
+            Err(error) => scored.error = Some(source.explain(&error)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Datasets: one file per format and per dataset, a registry, download, splits.
 //!
 //! The data's way: a [`Store`] finds (or downloads) the files a [`manifest`] names, a loader of the
-//! [`registry`] parses them into [`Samples`], and [`Dataset::new`] checks and numbers the classes.
+//! [`registry`] parses them into `Samples`, and `Dataset::new` checks and numbers the classes.
 //! Files of the user's own come in through [`load_files`]. [`split`] divides what was read.
 
 mod archive;

@@ -1,5 +1,5 @@
 //! Products and decompositions by faer, each of which leaves the vector registers clean (see
-//! [`super::registers`]). Everything outside this folder multiplies matrices through here.
+//! `registers`). Everything outside this folder multiplies matrices through here.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};

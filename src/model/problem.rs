@@ -91,7 +91,7 @@ impl Problem {
     }
 
     /// The training kernel matrix, plus one everywhere if `bias`: a constant feature appended to
-    /// `phi(x)`. Predictions need no such matrix, see [`super::nonparallel`].
+    /// `phi(x)`. Predictions need no such matrix, see `nonparallel`.
     pub fn gram_with(&self, bias: bool) -> MatRef<'_, f64> {
         if !bias {
             return self.gram();

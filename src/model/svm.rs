@@ -93,7 +93,7 @@ impl Method for Svm {
         BadParameter::unless_positive("tolerance", self.tolerance)?;
         BadParameter::unless(
             self.max_iter > 0,
-            "max-iter",
+            "max_iter",
             self.max_iter,
             "a number of at least 1",
         )
@@ -255,7 +255,7 @@ mod tests {
                 max_iter: 0,
                 ..Svm::default()
             }),
-            "max-iter"
+            "max_iter"
         );
         assert!(Svm::default().check().is_ok());
         let problem = problem(Array2::eye(2), &[0, 1], &Kernel::Linear, Par::Seq);
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn specs_name_engines_in_lower_case_and_know_no_other_keys() {
         let svm: Svm =
-            serde_json::from_str(r#"{"c": 10, "engine": "libsvm", "max-iter": 5}"#).unwrap();
+            serde_json::from_str(r#"{"c": 10, "engine": "libsvm", "max_iter": 5}"#).unwrap();
         assert_eq!((svm.c, svm.engine, svm.max_iter), (10.0, Engine::Libsvm, 5));
         assert_eq!(svm.tolerance, 1e-3);
         assert!(serde_json::from_str::<Svm>(r#"{"C": 10}"#).is_err());

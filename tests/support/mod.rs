@@ -16,12 +16,11 @@ pub fn reference(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// 300 training and 200 test samples of the UCI optical digits, labels 0..10.
+/// 300 training and 200 test samples of the UCI optical digits, classes 0..10.
 pub struct Digits {
     pub x_train: Array2<f64>,
     pub y_train: Vec<usize>,
     pub x_test: Array2<f64>,
-    pub y_test: Vec<usize>,
 }
 
 impl Digits {
@@ -31,7 +30,6 @@ impl Digits {
             x_train: matrix(&file["x_train"]),
             y_train: labels(&file["y_train"]),
             x_test: matrix(&file["x_test"]),
-            y_test: labels(&file["y_test"]),
         }
     }
 

@@ -299,8 +299,7 @@ impl Page<'_> {
             ));
         }
         if cells().any(|cell| cell.share().is_some()) {
-            sentences
-                .push("9/10 to the right: so many of the planned splits succeeded.".to_owned());
+            sentences.push("k/n beside a lane: k of its n planned splits succeeded.".to_owned());
         }
         if self.rows.iter().any(|row| row.other_problem) {
             sentences.push("≠: not the problem of the paper's row.".to_owned());

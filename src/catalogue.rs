@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::data;
 use crate::model::registry::{ConfigureError, METHODS};
+use crate::paper;
 use crate::spec::{Catalogue, DatasetEntry, MethodEntry};
 
 /// All methods and datasets of this build.
@@ -16,7 +17,7 @@ pub fn catalogue() -> Catalogue {
             about: entry.about(),
             schema: entry.schema(),
             check: Box::new(move |params: &Value| match entry.configure(params) {
-                Ok(_) => Ok(()),
+                Ok(configured) => Ok(configured.params()),
                 Err(ConfigureError::Range(bad)) => {
                     let fragment = format!("is {}, expected {}", bad.found, bad.expected);
                     Err((bad.parameter.to_owned(), fragment))
@@ -32,5 +33,14 @@ pub fn catalogue() -> Catalogue {
             title: entry.manifest.title.clone(),
         })
         .collect();
-    Catalogue { methods, datasets }
+    // Tables of the appendix have no number that `reproduces` could name.
+    let tables = paper::tables().iter();
+    let tables = tables
+        .filter_map(|table| table.table.parse().ok())
+        .collect();
+    Catalogue {
+        methods,
+        datasets,
+        tables,
+    }
 }

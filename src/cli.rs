@@ -1,11 +1,12 @@
 //! The command line: what can be typed, and what it means.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use npsvcpp::run::Filter;
+use npsvcpp::run::{Filter, Shard};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -57,6 +58,17 @@ pub enum Command {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Hand an experiment to a cluster, as job arrays of shards; again, and only what is left is.
+    Submit(Box<SubmitArgs>),
+    /// Join the ledgers of results folders and of their shards, and render.
+    Merge {
+        /// Results folders of one experiment.
+        #[arg(required = true, value_name = "DIR")]
+        folders: Vec<PathBuf>,
+        /// Folder of the joined ledger [default: the first folder].
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// What there is, with parameters, defaults and shapes.
     List {
         what: Listed,
@@ -70,6 +82,9 @@ pub enum Command {
     },
     /// Print the JSON schema of a spec.
     Schema,
+    /// Run cells for the process that started this one.
+    #[command(hide = true)]
+    Worker,
 }
 
 #[derive(Debug, Args)]
@@ -95,6 +110,10 @@ pub struct RunArgs {
     /// for alternatives.
     #[arg(long, value_name = "KEY=VALUE")]
     pub only: Vec<Filter>,
+    /// Only the I-th of N parts of the plan; each has a ledger of its own in the results folder, which
+    /// `merge` joins.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
     /// Print the plan and stop.
     #[arg(long)]
     pub dry_run: bool,
@@ -104,6 +123,58 @@ pub struct RunArgs {
     /// Stop at the first failed cell.
     #[arg(long)]
     pub fail_fast: bool,
+    /// Run cells in processes of their own: one that dies, as for want of memory, fails alone.
+    #[arg(long)]
+    pub isolate: bool,
+    /// Longest time a cell may take, such as 90s or 2h; one that takes longer fails. Implies --isolate.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub cell_timeout: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub struct SubmitArgs {
+    /// Experiment spec; its key `slurm` holds what the site wants.
+    #[arg(value_name = "SPEC")]
+    pub spec: PathBuf,
+    /// To Slurm, by sbatch.
+    #[arg(long, required = true)]
+    pub slurm: bool,
+    /// Results folder [default: results/<name>].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// Shards [default: as many as last time, else one per split of each dataset, at most 100].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub array: Option<u32>,
+    /// Tasks of an array that run at the same time.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_parallel: u32,
+    /// Longest time of a task, such as 4:00:00; the program is asked to end two minutes before.
+    #[arg(long, value_name = "TIME", value_parser = parse_slurm_time)]
+    pub time: Option<String>,
+    /// Memory of a task, such as 8G [default: estimated].
+    #[arg(long, value_name = "SIZE", value_parser = parse_slurm_size)]
+    pub memory: Option<String>,
+    /// Cores of a task [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+    /// Graphics processors of a task, such as 1 or a100:2.
+    #[arg(long, value_name = "GPUS", value_parser = parse_slurm_name)]
+    pub gpus: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = parse_slurm_name)]
+    pub partition: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = parse_slurm_name)]
+    pub account: Option<String>,
+    /// Submit shards with failed cells too, and run these again.
+    #[arg(long)]
+    pub retry_failed: bool,
+    /// Longest time a cell may take, such as 90s or 2h.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub cell_timeout: Option<Duration>,
+    /// Print the scripts and stop.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]
@@ -142,6 +213,42 @@ pub enum Listed {
     Experiments,
 }
 
+/// `90s`, `30m`, `2h 30m`, or plain seconds.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = match text.trim().parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => humantime::parse_duration(text.trim()).ok(),
+    };
+    time.filter(|time| !time.is_zero())
+        .ok_or_else(|| format!("`{text}` is no time, expected one such as 90s, 30m or 2h"))
+}
+
+fn parse_slurm_time(text: &str) -> Result<String, String> {
+    let is_time = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || "-:".contains(c));
+    is_time.then(|| text.to_owned()).ok_or_else(|| {
+        format!("`{text}` is no time as Slurm writes it, such as 30, 4:00:00 or 1-12")
+    })
+}
+
+fn parse_slurm_size(text: &str) -> Result<String, String> {
+    let digits = text.strip_suffix(['K', 'M', 'G', 'T']).unwrap_or(text);
+    digits
+        .parse::<u32>()
+        .map(|_| text.to_owned())
+        .map_err(|_| format!("`{text}` is no size as Slurm writes it, such as 500M or 8G"))
+}
+
+fn parse_slurm_name(text: &str) -> Result<String, String> {
+    let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "._:,-".contains(c));
+    is_name
+        .then(|| text.to_owned())
+        .ok_or_else(|| format!("`{text}` is no name, expected letters, digits and . _ : , -"))
+}
+
 /// `8GB`, `500MB`, `2GiB` or plain bytes.
 fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text
@@ -178,6 +285,16 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_time("2h 30m"), Ok(Duration::from_secs(9000)));
+        for bad in ["0", "-1", "soon", "", "1e400", "nan"] {
+            assert!(parse_time(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

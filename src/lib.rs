@@ -16,6 +16,7 @@ mod catalogue;
 pub mod data;
 pub mod kernel;
 pub mod ledger;
+mod memory;
 pub mod model;
 pub mod paper;
 pub mod render;
@@ -24,5 +25,6 @@ pub mod seed;
 pub mod solve;
 pub mod spec;
 pub mod stats;
+mod wording;
 
 pub use catalogue::catalogue;

@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod output;
 mod progress;
 
 use std::process::ExitCode;
@@ -15,11 +16,18 @@ use commands::{Ending, Failure};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match dispatch(&cli) {
+    let code = match dispatch(&cli) {
         Ok(ending) => ending.code(),
         Err(failure) => {
             failure.print();
             failure.code()
+        }
+    };
+    match output::finish() {
+        Ok(()) => code,
+        Err(error) => {
+            output::note!("npsvcpp: failed to write to standard output: {error}");
+            ExitCode::FAILURE
         }
     }
 }
@@ -30,8 +38,11 @@ fn dispatch(cli: &Cli) -> Result<Ending, Failure> {
         Command::Render { folders } => commands::render(folders, cli.quiet),
         Command::Check { specs, data } => commands::check(specs, data, cli.quiet),
         Command::Status { folder } => commands::status(folder),
+        Command::Submit(arguments) => commands::submit(arguments, cli.quiet),
+        Command::Merge { folders, out } => commands::merge(folders, out.as_deref(), cli.quiet),
         Command::List { what, data } => commands::list(*what, data),
         Command::Data { action } => commands::data(action, cli.quiet),
         Command::Schema => commands::schema(),
+        Command::Worker => commands::worker(),
     }
 }

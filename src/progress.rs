@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use npsvcpp::data;
 use npsvcpp::ledger::{Record, Status};
-use npsvcpp::run::Observer;
+use npsvcpp::run::{Loading, Observer};
 
 use crate::commands::duration;
+use crate::output::note;
 
 /// Plain lines come at most this often.
 const LINE_EVERY: Duration = Duration::from_secs(2);
@@ -21,6 +22,7 @@ const STEPS: u64 = 10_000;
 pub struct Display {
     quiet: bool,
     bar: ProgressBar,
+    download: Mutex<Download>,
     state: Mutex<State>,
 }
 
@@ -47,28 +49,51 @@ impl Display {
         Self {
             quiet,
             bar,
+            download: Mutex::new(Download::new(quiet)),
             state: Mutex::new(state),
         }
     }
 
     /// A dataset is being read, or downloaded first.
-    pub fn loading(&self, name: &str) {
+    pub fn loading(&self, event: Loading<'_>) {
         if self.quiet {
             return;
         }
-        if std::io::stderr().is_terminal() {
-            self.show("{spinner} {msg}");
-            self.bar.enable_steady_tick(Duration::from_millis(120));
-            self.bar.set_message(format!("loading {name}"));
-        } else {
-            eprintln!("loading {name}");
+        let mut download = self
+            .download
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        match event {
+            Loading::Download(progress) => {
+                // Two bars at once would overwrite each other.
+                self.clear();
+                download.update(progress);
+            }
+            Loading::Dataset(name) if std::io::stderr().is_terminal() => {
+                download.finish();
+                self.bar.reset();
+                self.show("{spinner} {msg}");
+                self.bar.enable_steady_tick(Duration::from_millis(120));
+                self.bar.set_message(format!("loading {name}"));
+            }
+            Loading::Dataset(name) => note!("loading {name}"),
         }
     }
 
     /// All datasets are there.
     pub fn loaded(&self) {
-        self.bar.disable_steady_tick();
-        self.bar.finish_and_clear();
+        self.clear();
+        self.download
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+            .finish();
+    }
+
+    fn clear(&self) {
+        if !self.bar.is_finished() {
+            self.bar.disable_steady_tick();
+            self.bar.finish_and_clear();
+        }
     }
 
     fn show(&self, template: &str) {
@@ -91,7 +116,7 @@ impl Observer for Display {
             return;
         }
         if resumed > 0 {
-            eprintln!("{resumed} cells are already in the ledger, {total} to go");
+            note!("{resumed} cells are already in the ledger, {total} to go");
         }
         if std::io::stderr().is_terminal() && total > 0 {
             self.bar.reset();
@@ -119,7 +144,7 @@ impl Observer for Display {
         let line = format!("[{}/{}] {}", state.cells, state.total, sentence(record));
         if std::io::stderr().is_terminal() {
             if record.status == Status::Failed {
-                self.bar.suspend(|| eprintln!("{line}"));
+                self.bar.suspend(|| note!("{line}"));
             }
             self.bar.set_position((share * STEPS as f64) as u64);
             self.bar.set_message(line);
@@ -135,13 +160,19 @@ impl Observer for Display {
             } else {
                 0.0
             };
-            eprintln!("{line}, about {} left", duration(left));
+            note!("{line}, about {} left", duration(left));
             state.last_line = Some(Instant::now());
         }
     }
 
     fn end(&self) {
         self.bar.finish_and_clear();
+    }
+
+    fn changed(&self, causes: &[String]) {
+        for cause in causes.iter().filter(|_| !self.quiet) {
+            note!("{cause}");
+        }
     }
 }
 
@@ -164,7 +195,8 @@ fn sentence(record: &Record) -> String {
 pub struct Download {
     quiet: bool,
     bar: ProgressBar,
-    file: String,
+    /// Dataset and name of the file that was announced last.
+    file: (String, String),
 }
 
 impl Download {
@@ -172,7 +204,7 @@ impl Download {
         Self {
             quiet,
             bar: ProgressBar::hidden(),
-            file: String::new(),
+            file: <_>::default(),
         }
     }
 
@@ -180,10 +212,8 @@ impl Download {
         if self.quiet {
             return;
         }
-        let is_terminal = std::io::stderr().is_terminal();
-        if self.file != progress.file {
-            self.file = progress.file.to_owned();
-            if is_terminal {
+        if let Some(line) = self.announcement(&progress) {
+            if std::io::stderr().is_terminal() {
                 let style = ProgressStyle::with_template(
                     "{msg:24} {bar:32.cyan} {bytes}/{total_bytes} {bytes_per_sec} ETA {eta}",
                 );
@@ -191,9 +221,9 @@ impl Download {
                     .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
                 self.bar.reset();
-                self.bar.set_message(self.file.clone());
+                self.bar.set_message(progress.file.to_owned());
             } else {
-                eprintln!("downloading {} of {}", progress.file, progress.dataset);
+                note!("{line}");
             }
         }
         if let Some(total) = progress.total {
@@ -202,7 +232,59 @@ impl Download {
         self.bar.set_position(progress.done);
     }
 
+    /// A line for every file, once.
+    fn announcement(&mut self, progress: &data::Progress<'_>) -> Option<String> {
+        let file = (progress.dataset.to_owned(), progress.file.to_owned());
+        if self.file == file {
+            return None;
+        }
+        self.file = file;
+        Some(format!(
+            "downloading {} of {}",
+            progress.file, progress.dataset
+        ))
+    }
+
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_announced_once_whatever_arrives_of_it() {
+        let mut download = Download::new(false);
+        let mut said = Vec::new();
+        for (dataset, file) in [("a", "x"), ("a", "x"), ("a", "y"), ("b", "y"), ("b", "y")] {
+            let (done, total) = (said.len() as u64, None);
+            said.extend(download.announcement(&data::Progress {
+                dataset,
+                file,
+                done,
+                total,
+            }));
+        }
+        let expected = ["x of a", "y of a", "y of b"].map(|file| format!("downloading {file}"));
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn a_download_while_datasets_are_loaded_is_shown_unless_quiet() {
+        for quiet in [false, true] {
+            let display = Display::new(quiet);
+            display.loading(Loading::Dataset("a"));
+            display.loading(Loading::Download(data::Progress {
+                dataset: "a",
+                file: "x",
+                done: 3,
+                total: Some(9),
+            }));
+            let download = display.download.lock().unwrap();
+            let shown = (download.bar.position(), download.bar.length());
+            assert_eq!(shown, if quiet { (0, None) } else { (3, Some(9)) });
+        }
     }
 }

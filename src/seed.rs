@@ -28,11 +28,12 @@ impl Seed {
         ChaCha8Rng::from_seed(self.0)
     }
 
-    /// The first eight bytes, for engines that take a number and for the ledger.
+    /// A name for the ledger: the first 53 bits, for readers of JSON whose numbers are floats round
+    /// longer ones.
     pub fn number(&self) -> u64 {
         let mut first = [0; 8];
         first.copy_from_slice(&self.0[..8]);
-        u64::from_le_bytes(first)
+        u64::from_be_bytes(first) >> 11
     }
 
     fn derive(parent: &[u8], name: &[u8]) -> Self {
@@ -47,6 +48,14 @@ impl Seed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_survive_readers_that_know_floats_only() {
+        let numbers: Vec<u64> = (0..64).map(|root| Seed::root(root).number()).collect();
+        assert!(numbers.iter().all(|&number| number as f64 as u64 == number));
+        assert!(numbers.iter().all(|&number| number < 1 << 53));
+        assert!(numbers.iter().any(|&number| number >= 1 << 52));
+    }
 
     #[test]
     fn children_differ_by_name_and_by_parent() {

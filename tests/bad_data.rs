@@ -91,10 +91,10 @@ fn libsvm_indices_do_not_decide_how_much_is_allocated() {
     let wide: String = (0..100)
         .map(|i| format!("{} 10000000:1\n", i % 2))
         .collect();
-    assert_eq!(
-        refusal("a.txt", wide),
-        "a.txt: found 100 samples of 10000000 features, expected at most 536870912 values in all"
-    );
+    let said = refusal("a.txt", wide);
+    let expected = "a.txt:1:3: found index `10000000`, which makes 100 samples of 10000000 features, \
+                    expected at most ";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]

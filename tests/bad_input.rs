@@ -62,7 +62,12 @@ fn data_refusal(name: &str, file: &str, contents: &[u8]) -> String {
     );
     let said = refusal(&folder, "--data data");
     let verify = folder.run(&format!("data verify {name} --data data --offline"));
-    assert_eq!((verify.code, verify.err.as_str()), (2, said.as_str()));
+    // The same sentence, without a spec to point into.
+    let sentence = said.strip_prefix("spec.yaml:3:5: ").unwrap();
+    assert_eq!(
+        (verify.code, verify.err),
+        (2, format!("npsvcpp: {sentence}"))
+    );
     said
 }
 
@@ -344,6 +349,31 @@ fn a_hash_that_does_not_match() {
     );
 }
 
+/// Their records used to end in one ledger, under the labels of the spec that was run last.
+#[test]
+fn two_experiments_of_one_name() {
+    let folder = Folder::new();
+    folder.write("spec.yaml", SPEC);
+    folder.write("other.yaml", SPEC.replace("c: 1", "c: 2"));
+    let run = folder.run("run spec.yaml other.yaml --offline -q --out out");
+    assert_eq!((run.code, run.out.as_str()), (2, ""));
+    assert_eq!(
+        run.err,
+        "npsvcpp: spec.yaml and other.yaml both describe an experiment called `spec` and would \
+         write into one folder; give one of them another `name`\n"
+    );
+    assert!(!folder.path("out").exists(), "something was written");
+}
+
+#[test]
+fn two_entries_of_one_method_that_only_their_label_tells_apart() {
+    let said = spec_refusal("  - svm\n", "  - svm\n  - svm: {label: Again, c: 1}\n");
+    assert_says(
+        &said,
+        &["spec.yaml:7:5: this is the method of line 6 with the same parameters"],
+    );
+}
+
 #[test]
 fn data_that_is_not_to_be_had_is_skipped_in_words() {
     let folder = Folder::new();
@@ -360,12 +390,17 @@ fn data_that_is_not_to_be_had_is_skipped_in_words() {
     let run = folder.run("run spec.yaml --offline");
     assert_eq!(run.code, 3, "{}", run.err);
     assert_says(&run.out, &["4 cells done, 0 failed, 4 skipped, 0 left"]);
-    let sentence = [
-        "dataset `chg` is not available",
-        "it has no direct download: see https://labicvl.github.io/ges_db.htm",
-        "cache/npsvcpp",
-    ];
-    assert_says(&run.out, &sentence[..2]);
+    assert_says(
+        &run.err,
+        &[
+            "dataset `chg` is not available",
+            "it has no direct download: see https://labicvl.github.io/ges_db.htm",
+            "cache/npsvcpp",
+        ],
+    );
+    let sentence =
+        ["no copy of `chg` on this machine; get it from https://labicvl.github.io/ges_db.htm"];
+    assert_says(&run.out, &sentence);
     assert_says(&folder.run("status results/spec").out, &sentence);
     let ledger = fs::read_to_string(folder.path("results/spec/ledger.jsonl")).unwrap();
     let skipped: Vec<&str> = ledger
@@ -376,10 +411,56 @@ fn data_that_is_not_to_be_had_is_skipped_in_words() {
     skipped.iter().for_each(|line| assert_says(line, &sentence));
     for table in ["table.md", "table.tex"] {
         let text = fs::read_to_string(folder.path("results/spec").join(table)).unwrap();
-        assert_says(&text, &["chg", "is not available", "labicvl.github.io"]);
+        assert_says(&text, &["chg", "on this machine", "labicvl.github.io"]);
     }
     let csv = fs::read_to_string(folder.path("results/spec/table.csv")).unwrap();
-    assert_says(&csv, &["chg,svm,SVM,0,,,,,,,", ",0,2,0\n"]);
+    assert_says(&csv, &["chg,svm,SVM,0,,,,,,,", ",0,2,0,"]);
+}
+
+/// Results are published as they are: they must not tell where on whose machine they were made.
+#[test]
+fn no_result_names_the_machine_or_its_folders() {
+    let folder = Folder::new();
+    folder.write(
+        "spec.yaml",
+        SPEC.replace("datasets:\n", "datasets:\n  - chg\n  - usps\n"),
+    );
+    let spec = folder.path("spec.yaml");
+    let data = folder.path("data");
+    fs::create_dir(&data).unwrap();
+    let run = folder.run(&format!(
+        "run {} --offline -q --out out --data {}",
+        spec.display(),
+        data.display()
+    ));
+    assert_eq!(run.code, 3, "{}", run.err);
+    let here = folder.path("").display().to_string();
+    let here = here.trim_end_matches('/').as_bytes();
+    let machine = gethostname::gethostname();
+    let mut files = vec![folder.path("out")];
+    let mut seen = 0;
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(
+                fs::read_dir(path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+            continue;
+        }
+        seen += 1;
+        let bytes = fs::read(&path).unwrap();
+        let holds = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        assert!(!holds(here), "{} names a folder", path.display());
+        // A name of few letters may be part of any word.
+        let name = machine.as_encoded_bytes();
+        assert!(
+            name.len() < 6 || !holds(name),
+            "{} names the machine",
+            path.display()
+        );
+    }
+    assert!(seen >= 8, "{seen} files");
 }
 
 /// Values whose squares overflow used to be taken for equal ones, and some methods' records could

@@ -92,7 +92,7 @@ struct Machine {
     c: f64,
 }
 
-fn twin(parameters: &Value) -> Result<(), (String, String)> {
+fn twin(parameters: &Value) -> Result<Value, (String, String)> {
     let twin = Twin::deserialize(parameters).map_err(|e| ("r".to_owned(), e.to_string()))?;
     if twin.r <= 0.0 {
         return Err((
@@ -103,13 +103,13 @@ fn twin(parameters: &Value) -> Result<(), (String, String)> {
     if twin.r > twin.c {
         return Err(("rounds".into(), "is not allowed with `r` above `c`".into()));
     }
-    Ok(())
+    Ok(serde_json::to_value(twin).unwrap())
 }
 
-fn machine(parameters: &Value) -> Result<(), (String, String)> {
+fn machine(parameters: &Value) -> Result<Value, (String, String)> {
     let parsed = Machine::deserialize(parameters);
     parsed
-        .map(drop)
+        .map(|machine| serde_json::to_value(machine).unwrap())
         .map_err(|e| ("c".to_owned(), e.to_string()))
 }
 
@@ -139,6 +139,7 @@ fn catalogue() -> Catalogue {
             dataset("usps", "Handwritten digits from envelopes."),
             dataset("pendigits", "Digits written with a pen."),
         ],
+        tables: vec![2, 3],
     }
 }
 
@@ -219,7 +220,7 @@ fn unknown_keys() {
             (
                 "bananas: 3",
                 &[
-                    "x.yaml:4:1: unknown key `bananas`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `methods`, `select`, `compare`, `render`",
+                    "x.yaml:4:1: unknown key `bananas`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `methods`, `select`, `compare`, `record`, `render`, `slurm`",
                 ],
             ),
             (
@@ -304,7 +305,7 @@ fn values_out_of_range() {
             ),
             (
                 "seed: 99999999999999999999999",
-                &["x.yaml:4:7: `seed` is 1e23, expected at most 18446744073709551615"],
+                &["x.yaml:4:7: `seed` is 1e23, expected a whole number from 0 to 9007199254740991"],
             ),
             (
                 "reproduces: {table: 5000000000}",
@@ -382,7 +383,7 @@ fn missing_keys_and_empty_lists() {
             (
                 "name: x\ndataset: [usps]\nmethods: [k-twin]\n",
                 &[
-                    "x.yaml:2:1: unknown key `dataset`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `methods`, `select`, `compare`, `render`; did you mean `datasets`?",
+                    "x.yaml:2:1: unknown key `dataset`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `methods`, `select`, `compare`, `record`, `render`, `slurm`; did you mean `datasets`?",
                 ],
             ),
         ],
@@ -459,6 +460,18 @@ fn methods_and_their_parameters() {
                 ],
             ),
             (
+                "k-twin\n  - k-twin: {label: Again}",
+                &[
+                    "x.yaml:6:5: this is the method of line 5 with the same parameters, labelled `K-Twin` there; remove one of the two or change a parameter",
+                ],
+            ),
+            (
+                "k-twin: {c: [1, 2]}\n  - svm: {c: 1}\n  - k-twin: {label: Again, c: {linear: [1, 2, 1]}}",
+                &[
+                    "x.yaml:7:5: this is the method of line 5 with the same parameters, labelled `K-Twin` there; remove one of the two or change a parameter",
+                ],
+            ),
+            (
                 "[svm]",
                 &["x.yaml:5:5: item 1 of `methods` is a list, expected one of `k-twin`, `svm`"],
             ),
@@ -485,7 +498,13 @@ fn lists_and_ranges() {
             ),
             (
                 "svm: {c: {log2: [1, 2]}}",
-                &["x.yaml:5:21: `c.log2` of `svm` is a list of 2 items, expected exactly 3 items"],
+                &[
+                    "x.yaml:5:14: the range of `c` of `svm` has no step, expected first, last and step; or draw points from it with `select: {search: {random: {budget: 20}}}`",
+                ],
+            ),
+            (
+                "svm: {c: {log2: [1]}}",
+                &["x.yaml:5:21: `c.log2` of `svm` is a list of 1 item, expected at least 2 items"],
             ),
             (
                 "svm: {c: {log3: [1, 2, 3]}}",
@@ -603,7 +622,7 @@ fn datasets() {
 fn comparisons() {
     let check = |against: &str| {
         problems(&format!(
-            "name: x\ndatasets: [usps]\nmethods: [k-twin, k-twin: {{label: Other}}, svm: {{c: 1}}]\ncompare: {{against: {against}}}\n"
+            "name: x\ndatasets: [usps]\nmethods: [k-twin, k-twin: {{label: Other, c: 2}}, svm: {{c: 1}}]\ncompare: {{against: {against}}}\n"
         ))
     };
     assert_sentences(

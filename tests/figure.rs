@@ -5,7 +5,7 @@ mod results;
 use std::fs;
 
 use npsvcpp::ledger::{Plan, Record, Status};
-use npsvcpp::render::{self, AccuracyFigure, Exporter, Summary};
+use npsvcpp::render::{self, Drawn, Summary};
 use results::{SPLITS, accuracy, plan, record, summary, write_folder};
 
 /// All cells run, and no accuracy above 100 %.
@@ -22,16 +22,24 @@ fn whole() -> Summary {
     summary(&plan, &records(&plan))
 }
 
-fn bytes(file: AccuracyFigure, summary: &Summary) -> Vec<u8> {
-    file.export(summary).expect("exports")
+fn accuracy_figure(summary: &Summary) -> Drawn {
+    let first = render::figures(summary).into_iter().next();
+    first
+        .filter(|drawn| drawn.name == "accuracy")
+        .expect("always drawn")
+}
+
+fn png(summary: &Summary) -> Vec<u8> {
+    accuracy_figure(summary).png().expect("draws")
 }
 
 fn csv(summary: &Summary) -> String {
-    String::from_utf8(bytes(AccuracyFigure::Csv, summary)).expect("text")
+    accuracy_figure(summary).data
 }
 
 fn svg(summary: &Summary) -> String {
-    String::from_utf8(bytes(AccuracyFigure::Svg, summary)).expect("text")
+    let bytes = accuracy_figure(summary).svg().expect("draws");
+    String::from_utf8(bytes).expect("text")
 }
 
 /// The words of the SVG, line after line, which must be a sound document.
@@ -163,10 +171,10 @@ fn without_a_table_to_reproduce_there_is_no_paper() {
 #[test]
 fn the_png_is_the_svg_at_twice_its_size() {
     let summary = whole();
-    let (width, height) = size(&bytes(AccuracyFigure::Png, &summary));
+    let (width, height) = size(&png(&summary));
     assert_eq!((width, height), (1920, 2 * attribute(&summary, "height")));
     assert_eq!(attribute(&summary, "width"), 960);
-    let picture = image::load_from_memory(&bytes(AccuracyFigure::Png, &summary)).unwrap();
+    let picture = image::load_from_memory(&png(&summary)).unwrap();
     let picture = picture.to_rgb8();
     assert_eq!(picture.get_pixel(0, 0).0, [255; 3]);
     let has = |colour: [u8; 3]| picture.pixels().any(|pixel| pixel.0 == colour);
@@ -180,13 +188,18 @@ fn rendering_a_folder_twice_gives_the_same_pictures() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan();
     write_folder(dir.path(), &plan, &records(&plan));
-    let files = AccuracyFigure::ALL.map(|file| dir.path().join(file.file_name()));
+    let files = ["svg", "png", "csv"].map(|end| dir.path().join(format!("figures/accuracy.{end}")));
     let rendered = render::folder(dir.path()).unwrap();
     assert!(files.iter().all(|file| rendered.files.contains(file)));
     let first = files.each_ref().map(|file| fs::read(file).unwrap());
     render::folder(dir.path()).unwrap();
     assert_eq!(first, files.each_ref().map(|file| fs::read(file).unwrap()));
-    let direct = AccuracyFigure::ALL.map(|file| bytes(file, &whole()));
+    let summary = whole();
+    let direct = [
+        svg(&summary).into_bytes(),
+        png(&summary),
+        csv(&summary).into_bytes(),
+    ];
     assert_eq!(first, direct);
 }
 
@@ -217,7 +230,7 @@ fn an_empty_ledger_says_so_in_every_panel() {
         3
     );
     assert_eq!(prose(&nothing).matches("Nothing has run yet").count(), 1);
-    assert_eq!(size(&bytes(AccuracyFigure::Png, &nothing)).0, 1920);
+    assert_eq!(size(&png(&nothing)).0, 1920);
     assert!(csv(&nothing).contains("dna,svm,SVM,no,none,,0,,,,not run yet\n"));
 }
 
@@ -368,13 +381,10 @@ fn very_large_plans_are_drawn_in_part_and_told_in_whole() {
     }
     let summary = summary(&plan, &records);
     let prose = prose(&summary);
-    assert!(prose.contains("Not drawn, but in accuracy.csv: 34 more datasets."));
+    assert!(prose.contains("Not drawn, but in accuracy.csv: 46 more datasets."));
     assert!(prose.contains("Not drawn, but in accuracy.csv: 34 more methods."));
     assert!(csv(&summary).contains("dataset 59,"));
     let height = attribute(&summary, "height");
     assert!(height > 3000, "high enough to be drawn more coarsely");
-    assert_eq!(
-        size(&bytes(AccuracyFigure::Png, &summary)),
-        (1920, 2 * height)
-    );
+    assert_eq!(size(&png(&summary)), (1920, 2 * height));
 }

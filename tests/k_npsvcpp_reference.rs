@@ -60,7 +60,7 @@ fn start(problem: &Problem, file: &Value) -> Start {
 
 fn check(scheme: Scheme) {
     let digits = Digits::load();
-    let problem = digits.problem();
+    let problem = digits.problem(Par::Seq);
     let file = reference("k_npsvcpp_digits300.json");
     let expected = &file["expect"][scheme.name()];
     let tolerance = expected["tolerance_relative"].as_f64().unwrap();
@@ -99,6 +99,7 @@ fn check(scheme: Scheme) {
 }
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64, iteration: usize) {
+    assert_eq!(found.len(), expected.len(), "iteration {iteration}");
     for (l, (found, expected)) in found.iter().zip(expected).enumerate() {
         let error = (found - expected).abs();
         assert!(

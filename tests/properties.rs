@@ -336,7 +336,11 @@ proptest! {
 fn assert_documented(name: &str, error: &FitError) {
     let documented = matches!(
         error,
-        FitError::NotPositiveDefinite { .. } | FitError::NotFinite | FitError::Kernel
+        FitError::NotPositiveDefinite { .. }
+            | FitError::NotFinite
+            | FitError::Kernel
+            | FitError::Rank { .. }
+            | FitError::Singular
     );
     assert!(documented, "{name}: {error}");
 }

@@ -1,8 +1,8 @@
 //! The statistics agree with SciPy's, and hold what tests promise whatever the numbers.
 
 use npsvcpp::stats::{
-    average_ranks, cohens_dz, corrected_t, friedman, holm, mean, paired_t, signed_rank,
-    standard_deviation,
+    WinTieLoss, average_ranks, cohens_dz, corrected_t, friedman, holm, mean, paired_t,
+    pairwise_signed_rank, signed_rank, standard_deviation,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -76,20 +76,65 @@ fn many_methods_over_many_datasets() {
         close(*ours, expected);
     }
 
+    let tested = pairwise_signed_rank(&rows);
     let pairs = across["pairwise_wilcoxon_holm"].as_array().expect("pairs");
-    let p_values: Vec<f64> = pairs
-        .iter()
-        .map(|pair| {
-            let column = |key: &str| pair[key].as_u64().expect("an index") as usize;
-            let (i, j) = (column("i"), column("j"));
-            let d: Vec<f64> = rows.iter().map(|row| row[i] - row[j]).collect();
-            signed_rank(&d).expect("eight differences").p
-        })
-        .collect();
-    for ((p, adjusted), pair) in p_values.iter().zip(holm(&p_values)).zip(pairs) {
-        close(*p, number(&pair["p"]));
-        close(adjusted, number(&pair["p_holm"]));
+    assert_eq!(tested.len(), pairs.len());
+    for pair in pairs {
+        let column = |key: &str| pair[key].as_u64().expect("an index") as usize;
+        let ours = tested
+            .iter()
+            .find(|ours| (ours.first, ours.second) == (column("i"), column("j")))
+            .expect("every pair is tested");
+        close(ours.p, number(&pair["p"]));
+        close(ours.adjusted, number(&pair["p_holm"]));
     }
+    assert!(pairwise_signed_rank(&[]).is_empty());
+}
+
+/// The ends of SciPy's `ttest_1samp(d).confidence_interval(0.95)`, and of the same interval with the
+/// corrected standard error.
+#[test]
+fn intervals_of_the_mean_difference() {
+    let reference = reference();
+    let against = numbers(&reference["accuracies"]["k-npsvcpp"]);
+    let ratio = number(&reference["n_test"]) / number(&reference["n_train"]);
+    for (method, plain, corrected) in [
+        (
+            "svm",
+            (0.7765996206787086, 1.788460379321294),
+            (-0.11832778728181292, 2.6833877872818155),
+        ),
+        (
+            "twsvm",
+            (0.2546426289658245, 0.728357371034174),
+            (-0.16432836344683938, 1.1473283634468379),
+        ),
+        (
+            "npsvm",
+            (-0.22828825287701157, 0.1676282528770158),
+            (-0.5784515824032553, 0.5177915824032596),
+        ),
+    ] {
+        let rival = numbers(&reference["accuracies"][method]);
+        let d: Vec<f64> = against.iter().zip(&rival).map(|(a, b)| a - b).collect();
+        for (ratio, expected) in [(0.0, plain), (ratio, corrected)] {
+            let test = corrected_t(&d, ratio).expect("ten differences");
+            let (low, high) = test.interval(0.95).expect("a level");
+            assert!((low - expected.0).abs() < 1e-9, "{low} {expected:?}");
+            assert!((high - expected.1).abs() < 1e-9, "{high} {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn the_last_method_wins_most_datasets() {
+    let across = &reference()["across"];
+    let rows = across["rows_are_datasets"].as_array().expect("rows");
+    let rows: Vec<Vec<f64>> = rows.iter().map(numbers).collect();
+    let against = |rival: usize| rows.iter().map(move |row| row[3] - row[rival]);
+    assert_eq!(WinTieLoss::of(against(0), 0.0).to_string(), "7/0/1");
+    assert_eq!(WinTieLoss::of(against(1), 0.0).to_string(), "6/0/2");
+    assert_eq!(WinTieLoss::of(against(1), 1.0).to_string(), "5/2/1");
 }
 
 /// Expected values from SciPy 1.17.1, `wilcoxon` and `friedmanchisquare` with their defaults.

@@ -1,64 +1,34 @@
 //! The support vector machine finds LIBSVM's solution on 300 digits, whichever engine solves it.
 
-use std::fs::File;
-use std::io::BufReader;
+mod support;
 
 use faer::Par;
 use linfa::prelude::*;
-use ndarray::{Array1, Array2};
-use npsvcpp::kernel::Kernel;
+use ndarray::Array1;
 use npsvcpp::model::linfa::Learner;
 use npsvcpp::model::svm::Engine;
 use npsvcpp::model::{self, Method, Problem, Svm};
 use npsvcpp::seed::Seed;
 use serde_json::Value;
+use support::{Digits, labels, numbers, reference};
 
-struct Digits {
-    x_train: Array2<f64>,
-    y_train: Vec<usize>,
-    x_test: Array2<f64>,
-    y_test: Vec<usize>,
+/// The digits and what LIBSVM makes of them.
+struct Case {
+    digits: Digits,
     problem: Problem,
     expect: Value,
 }
 
-fn load(name: &str) -> Value {
-    let path = format!("{}/tests/reference/{name}", env!("CARGO_MANIFEST_DIR"));
-    serde_json::from_reader(BufReader::new(File::open(path).unwrap())).unwrap()
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    let list = value.as_array().unwrap().iter();
-    list.map(|number| number.as_f64().unwrap()).collect()
-}
-
-fn matrix(value: &Value) -> Array2<f64> {
-    let rows: Vec<Vec<f64>> = value.as_array().unwrap().iter().map(numbers).collect();
-    Array2::from_shape_vec((rows.len(), rows[0].len()), rows.concat()).unwrap()
-}
-
-/// Classes 0..10 from the file's labels 1..=10.
-fn classes(value: &Value) -> Vec<usize> {
-    let labels = numbers(value).into_iter();
-    labels.map(|label| label as usize - 1).collect()
-}
-
-fn digits(par: Par) -> Digits {
-    let input = load("k_npsvcpp_digits300.json");
-    let expect = load("nonparallel_digits300.json")["expect"]["svm"].take();
-    let (x_train, y_train) = (matrix(&input["x_train"]), classes(&input["y_train"]));
-    let (x, y) = (x_train.clone(), y_train.clone());
-    Digits {
-        problem: Problem::new(x, y, 10, &Kernel::default(), 1e-6, par),
-        x_train,
-        y_train,
-        x_test: matrix(&input["x_test"]),
-        y_test: classes(&input["y_test"]),
-        expect,
+fn case(par: Par) -> Case {
+    let digits = Digits::load();
+    Case {
+        problem: digits.problem(par),
+        digits,
+        expect: reference("nonparallel_digits300.json")["expect"]["svm"].take(),
     }
 }
 
-impl Digits {
+impl Case {
     fn fit(&self, c: f64, tolerance: f64, engine: Engine) -> model::Fit {
         let svm = Svm {
             c,
@@ -70,7 +40,7 @@ impl Digits {
     }
 
     fn predict(&self, fit: &model::Fit) -> Vec<usize> {
-        let cross = self.problem.cross(self.x_test.view());
+        let cross = self.problem.cross(self.digits.x_test.view());
         fit.machine.predict(cross.as_ref(), Par::Seq)
     }
 
@@ -88,10 +58,10 @@ impl Digits {
 }
 
 fn reproduces_libsvm(engine: Engine) {
-    let digits = digits(Par::Seq);
+    let case = case(Par::Seq);
     for (c, key) in [(1.0, "C=1"), (10.0, "C=10")] {
-        let expect = &digits.expect[key];
-        let fit = digits.fit(c, 1e-8, engine);
+        let expect = &case.expect[key];
+        let fit = case.fit(c, 1e-8, engine);
         let certificate = fit.certificate;
         assert!(certificate.converged, "{key}: {certificate:?}");
         assert!(certificate.gap >= 0.0, "{key}: {certificate:?}");
@@ -101,7 +71,7 @@ fn reproduces_libsvm(engine: Engine) {
         );
 
         let n_support = numbers(&expect["n_support"]);
-        let found = digits.n_support(&fit).into_iter().map(|n| n as f64);
+        let found = case.n_support(&fit).into_iter().map(|n| n as f64);
         assert_eq!(found.collect::<Vec<_>>(), n_support, "{key}");
         let intercepts = numbers(&expect["intercept_by_pair"]);
         assert_eq!(fit.machine.offsets.len(), intercepts.len());
@@ -111,8 +81,8 @@ fn reproduces_libsvm(engine: Engine) {
                 "{key}, pair {pair}: {found} instead of {expected}"
             );
         }
-        let expected = classes(&expect["test_prediction"]);
-        assert_eq!(digits.predict(&fit), expected, "{key}");
+        let expected = labels(&expect["test_prediction"]);
+        assert_eq!(case.predict(&fit), expected, "{key}");
     }
 }
 
@@ -129,10 +99,10 @@ fn the_libsvm_engine_finds_libsvms_solution() {
 /// Its kernel matrix lacks the jitter of 1e-6, which is all that is left between them.
 #[test]
 fn the_linfa_engine_finds_nearly_libsvms_solution() {
-    let digits = digits(Par::Seq);
+    let case = case(Par::Seq);
     for (c, key) in [(1.0, "C=1"), (10.0, "C=10")] {
-        let expect = &digits.expect[key];
-        let fit = digits.fit(c, 1e-8, Engine::Linfa);
+        let expect = &case.expect[key];
+        let fit = case.fit(c, 1e-8, Engine::Linfa);
         assert!(fit.certificate.converged, "{key}: {:?}", fit.certificate);
         assert!(
             fit.certificate.gap < 1e-5 * fit.certificate.primal,
@@ -143,15 +113,15 @@ fn the_linfa_engine_finds_nearly_libsvms_solution() {
         for (found, expected) in fit.machine.offsets.iter().zip(&intercepts) {
             assert!((found - expected).abs() < 1e-5, "{key}: {found} {expected}");
         }
-        let expected = classes(&expect["test_prediction"]);
-        assert_eq!(digits.predict(&fit), expected, "{key}");
+        let expected = labels(&expect["test_prediction"]);
+        assert_eq!(case.predict(&fit), expected, "{key}");
     }
 }
 
 #[test]
 fn threads_change_nothing_once_the_kernel_matrix_is_there() {
     let [one, two] = [Par::Seq, Par::rayon(2)].map(|par| {
-        let fit = digits(par).fit(10.0, 1e-3, Engine::Smo);
+        let fit = case(par).fit(10.0, 1e-3, Engine::Smo);
         (fit.machine.coefficients, fit.machine.offsets)
     });
     assert_eq!(one, two);
@@ -159,18 +129,12 @@ fn threads_change_nothing_once_the_kernel_matrix_is_there() {
 
 #[test]
 fn linfas_dataset_leads_to_the_same_predictions() {
-    let Digits {
-        x_train,
-        y_train,
-        x_test,
-        y_test,
-        expect,
-        ..
-    } = digits(Par::Seq);
-    // Labels as in the file, 1 to 10.
-    let labels = |classes: &[usize]| classes.iter().map(|class| class + 1).collect::<Array1<_>>();
-    let train = Dataset::new(x_train, labels(&y_train));
-    let test = Dataset::new(x_test, labels(&y_test));
+    let Case { digits, expect, .. } = case(Par::Seq);
+    let y_test = labels(&reference("k_npsvcpp_digits300.json")["y_test"]);
+    // As in the file, 1 to 10.
+    let named = |classes: &[usize]| classes.iter().map(|class| class + 1).collect::<Array1<_>>();
+    let train = Dataset::new(digits.x_train, named(&digits.y_train));
+    let test = Dataset::new(digits.x_test, named(&y_test));
     for (c, key) in [(1.0, "C=1"), (10.0, "C=10")] {
         let svm = Svm {
             c,

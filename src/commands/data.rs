@@ -1,9 +1,10 @@
 //! `data fetch|verify|path`.
 
-use npsvcpp::data::{self, DataError, Fetched, Location};
+use npsvcpp::data::{self, DataError, Fetched};
 
 use super::{Ending, Failure, store};
 use crate::cli::{DataAction, DataNames};
+use crate::output::show;
 use crate::progress::Download;
 
 pub fn data(action: &DataAction, quiet: bool) -> Result<Ending, Failure> {
@@ -51,15 +52,11 @@ fn path(arguments: &DataNames) -> Result<Ending, Failure> {
         .map(|&name| (name.to_owned(), data::path(&store, name)))
         .collect();
     conclude(results, |location| match location {
-        Location::Embedded => "part of the program".to_owned(),
-        Location::Files(paths) => {
-            let paths: Vec<_> = paths
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect();
-            paths.join(" ")
+        None => "part of the program".to_owned(),
+        Some(paths) => {
+            let paths = paths.iter().map(|path| path.display().to_string());
+            paths.collect::<Vec<_>>().join(" ")
         }
-        Location::Missing => "not here".to_owned(),
     })
 }
 
@@ -76,13 +73,13 @@ fn conclude<T>(
     let mut first_error = None;
     for (name, result) in results {
         match result {
-            Ok(found) => println!("{name:<10} {}", describe(found)),
+            Ok(found) => show!("{name:<10} {}", describe(found)),
             Err(error) if error.is_unavailable() => {
-                println!("{name:<10} {error}");
+                show!("{name:<10} {error}");
                 ending = Ending::Incomplete;
             }
             Err(error) => {
-                println!("{name:<10} {error}");
+                show!("{name:<10} {error}");
                 first_error.get_or_insert(error);
             }
         }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{Ending, Failure, load, store};
 use crate::cli::{DataArgs, Listed};
+use crate::output::show;
 
 pub fn list(what: Listed, data: &DataArgs) -> Result<Ending, Failure> {
     match what {
@@ -20,14 +21,14 @@ pub fn list(what: Listed, data: &DataArgs) -> Result<Ending, Failure> {
 
 fn methods() {
     for entry in METHODS {
-        println!("{:<10} {}: {}", entry.name(), entry.title(), entry.about());
+        show!("{:<10} {}: {}", entry.name(), entry.title(), entry.about());
         let (schema, defaults) = (entry.schema(), entry.defaults());
         let Some(parameters) = defaults.as_object() else {
             continue;
         };
         for (name, default) in parameters {
             let about = &schema["properties"][name]["description"];
-            println!(
+            show!(
                 "    {name:<14} {:<24} {}",
                 compact(default),
                 first_line(about)
@@ -64,9 +65,9 @@ fn datasets(data: &DataArgs) -> Result<(), Failure> {
                 .unwrap_or_default(),
             Location::Missing => "not here; `npsvcpp data fetch` says how to get it".to_owned(),
         };
-        println!("{:<10} {shape:<20} {}", dataset.name, dataset.title);
-        println!("    licence: {}", dataset.licence);
-        println!("    {place}");
+        show!("{:<10} {shape:<20} {}", dataset.name, dataset.title);
+        show!("    licence: {}", dataset.licence);
+        show!("    {place}");
     }
     Ok(())
 }
@@ -90,8 +91,8 @@ fn experiments() -> Result<(), Failure> {
     paths.sort();
     for path in paths {
         match load(&path) {
-            Ok(loaded) => println!("{:<34} {}", path.display(), loaded.experiment.title),
-            Err(_) => println!("{:<34} not sound; `npsvcpp check` says why", path.display()),
+            Ok(loaded) => show!("{:<34} {}", path.display(), loaded.experiment.title),
+            Err(_) => show!("{:<34} not sound; `npsvcpp check` says why", path.display()),
         }
     }
     Ok(())

@@ -2,26 +2,35 @@
 
 mod data;
 mod list;
+mod merge;
 mod plan;
+mod render;
 mod run;
+mod status;
+mod submit;
 
 pub use data::data;
 pub use list::list;
+pub use merge::merge;
 pub use plan::check;
+pub use render::render;
 pub use run::run;
+pub use status::status;
+pub use submit::submit;
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use miette::Diagnostic;
 use npsvcpp::data::{DataError, Store};
-use npsvcpp::ledger::Plan;
-use npsvcpp::render::{self, RenderError};
-use npsvcpp::run::{PrepareError, RunError, folder_status};
+use npsvcpp::ledger::MergeError;
+use npsvcpp::render::RenderError;
+use npsvcpp::run::RunError;
 use npsvcpp::spec::{self, SpecError};
 
 use crate::cli::DataArgs;
+use crate::output::{self, note};
 
 /// How a command ended that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,33 +79,27 @@ impl Failure {
 
     /// To standard error: with snippets on a terminal, one line per problem elsewhere.
     pub fn print(&self) {
-        let rich = std::io::stderr().is_terminal();
         match self {
-            Self::Spec(error) if rich => eprint!("{}", graphical(error)),
-            Self::Spec(error) => eprint!("{}", error.plain()),
+            Self::Spec(error) => note!("{}", spec_error(error).trim_end()),
             Self::Input(diagnostic) => {
-                eprintln!("npsvcpp: {diagnostic}");
+                note!("npsvcpp: {diagnostic}");
                 if let Some(help) = diagnostic.help() {
-                    eprintln!("  help: {help}");
+                    note!("  help: {help}");
                 }
             }
-            Self::Other(message) => eprintln!("npsvcpp: {message}"),
+            Self::Other(message) => note!("npsvcpp: {message}"),
         }
     }
 }
 
-fn graphical(error: &SpecError) -> String {
-    let has_colour = std::env::var_os("NO_COLOR").is_none();
-    let theme = if has_colour {
-        GraphicalTheme::unicode()
-    } else {
-        GraphicalTheme::unicode_nocolor()
-    };
-    let mut text = String::new();
-    match GraphicalReportHandler::new_themed(theme).render_report(&mut text, error) {
-        Ok(()) => text,
-        Err(_) => error.plain(),
+/// With snippets on a terminal, one line per problem elsewhere.
+fn spec_error(error: &SpecError) -> String {
+    if !std::io::stderr().is_terminal() {
+        return error.plain();
     }
+    let screen = npsvcpp::render::Terminal::detect();
+    let width = screen.width.map_or(80, usize::from);
+    error.graphical(screen.colour, width)
 }
 
 impl From<SpecError> for Failure {
@@ -111,19 +114,10 @@ impl From<DataError> for Failure {
     }
 }
 
-impl From<PrepareError> for Failure {
-    fn from(error: PrepareError) -> Self {
-        match error {
-            PrepareError::Spec(error) => error.into(),
-            PrepareError::Data(error) => error.into(),
-        }
-    }
-}
-
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Record { .. } => Self::Other(error.to_string()),
+            RunError::Record { .. } | RunError::Worker(_) => Self::Other(error.to_string()),
             before_any_compute => Self::Input(Box::new(before_any_compute)),
         }
     }
@@ -132,8 +126,19 @@ impl From<RunError> for Failure {
 impl From<RenderError> for Failure {
     fn from(error: RenderError) -> Self {
         match error {
-            RenderError::NoFolder(_) | RenderError::NoPlan(_) => Self::input(error.to_string()),
+            RenderError::NoFolder(_) | RenderError::NoPlan(_) | RenderError::NotOurs(_) => {
+                Self::input(error.to_string())
+            }
             other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        match error {
+            MergeError::Read { .. } | MergeError::Write { .. } => Self::Other(error.to_string()),
+            input => Self::Input(Box::new(input)),
         }
     }
 }
@@ -153,71 +158,23 @@ fn load(path: &Path) -> Result<spec::Loaded, Failure> {
     Ok(spec::load(path, &npsvcpp::catalogue())?)
 }
 
-/// `render DIR...`
-pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
-    for folder in folders {
-        let rendered = render::folder(folder)?;
-        for warning in &rendered.warnings {
-            eprintln!("warning: {warning}");
-        }
-        if !quiet {
-            println!("{}", terminal(&rendered.summary));
-            for file in &rendered.files {
-                println!("wrote {}", file.display());
-            }
-        }
-    }
-    Ok(Ending::Complete)
-}
-
 /// The table, as wide and as colourful as the terminal allows.
-fn terminal(summary: &render::Summary) -> String {
-    render::Terminal::detect().show(summary)
-}
-
-/// `status DIR`
-pub fn status(folder: &Path) -> Result<Ending, Failure> {
-    if !folder.is_dir() {
-        return Err(RenderError::NoFolder(folder.to_path_buf()).into());
-    }
-    if !folder.join(Plan::FILE).exists() {
-        return Err(RenderError::NoPlan(folder.to_path_buf()).into());
-    }
-    let status = folder_status(folder)
-        .map_err(|error| Failure::input(format!("cannot read {}: {error}", folder.display())))?;
-    for warning in &status.warnings {
-        eprintln!("warning: {warning}");
-    }
-    let total = status.done + status.failed + status.skipped + status.missing;
-    println!("{}: {} of {total} cells done", status.name, status.done);
-    for (dataset, done, planned) in &status.datasets {
-        println!("  {dataset:<16} {done:>5} of {planned}");
-    }
-    println!(
-        "failed {}, skipped {}, missing {}",
-        status.failed, status.skipped, status.missing
-    );
-    for (reason, count) in &status.reasons {
-        println!("  {count} x {reason}");
-    }
-    match status.seconds_left {
-        Some(seconds) if status.missing > 0 => {
-            println!("about {} of work left on one core", duration(seconds));
-        }
-        None => println!("no time to be told: nothing alike has finished yet"),
-        Some(_) => {}
-    }
-    let is_complete = status.done == total;
-    Ok(if is_complete {
-        Ending::Complete
-    } else {
-        Ending::Incomplete
-    })
+fn terminal(summary: &npsvcpp::render::Summary) -> String {
+    npsvcpp::render::Terminal::detect().show(summary)
 }
 
 /// `schema`
 pub fn schema() -> Result<Ending, Failure> {
-    print!("{}", spec::schema_text(&npsvcpp::catalogue()));
+    output::to_output(format_args!("{}", spec::schema_text(&npsvcpp::catalogue())));
+    Ok(Ending::Complete)
+}
+
+/// `worker`: serves the run that started it.
+pub fn worker() -> Result<Ending, Failure> {
+    // Ctrl-C reaches this process too; its run decides what becomes of it. Without a handler the cell
+    // in flight is lost, no more.
+    let _ = ctrlc::set_handler(|| ());
+    npsvcpp::run::serve().map_err(|error| Failure::Other(format!("worker: {error}")))?;
     Ok(Ending::Complete)
 }
 

@@ -3,38 +3,54 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
+use npsvcpp::data::Store;
 use npsvcpp::run::{self, Prepared, estimate, size};
-use npsvcpp::spec::Experiment;
+use npsvcpp::spec::{Experiment, Loaded};
 
 use super::{Ending, Failure, duration, load, store};
 use crate::cli::DataArgs;
+use crate::output;
 use crate::progress::Display;
 
 pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, Failure> {
     let store = store(data)?;
     let mut ending = Ending::Complete;
     for path in specs {
-        let loaded = load(path)?;
-        let display = Display::new(quiet);
-        let prepared = run::prepare(&loaded, &store, |name| display.loading(name))?;
-        display.loaded();
-        print!("{}", describe(&prepared));
-        if prepared.sources.iter().any(Option::is_none) {
-            ending = Ending::Incomplete;
-        }
+        let prepared = prepare(&load(path)?, &store, quiet)?;
+        ending = ending.max(show(&[prepared]));
     }
     Ok(ending)
 }
 
+/// Loads the data of a spec and makes its plan, showing how far it is.
+pub fn prepare(loaded: &Loaded, store: &Store, quiet: bool) -> Result<Prepared, Failure> {
+    let display = Display::new(quiet);
+    let prepared = run::prepare(loaded, store, |event| display.loading(event));
+    display.loaded();
+    Ok(prepared?)
+}
+
+/// Prints plans; the ending is that of `check`, incomplete where data is missing.
+pub fn show(plans: &[Prepared]) -> Ending {
+    let mut ending = Ending::Complete;
+    for prepared in plans {
+        output::to_output(format_args!("{}", describe(prepared)));
+        if prepared.sources.iter().any(Option::is_none) {
+            ending = Ending::Incomplete;
+        }
+    }
+    ending
+}
+
 /// The plan in words.
-pub fn describe(prepared: &Prepared) -> String {
+fn describe(prepared: &Prepared) -> String {
     let plan = &prepared.plan;
     let experiment = &plan.experiment;
     let mut text = format!("{}: {}\n", experiment.name, experiment.title);
     text += &protocol(experiment);
     text += "\ndatasets\n";
     for (index, dataset) in plan.datasets.iter().enumerate() {
-        text += &match &dataset.unavailable {
+        text += &match prepared.reason(&dataset.name) {
             Some(reason) => format!("  {:<12} skipped: {reason}\n", dataset.name),
             None => {
                 let cost = estimate(prepared, Some(index), None);

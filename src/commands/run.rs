@@ -1,68 +1,177 @@
 //! `run SPEC...`: plan, run what the ledger lacks, render.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use npsvcpp::data::Store;
 use npsvcpp::render;
-use npsvcpp::run::{self, Filter, Options, Outcome, Prepared};
+use npsvcpp::run::{self, Filter, Isolation, Options, Outcome, Part, Prepared};
 use npsvcpp::spec::Loaded;
 
 use super::{Ending, Failure, load, plan, store, terminal};
 use crate::cli::RunArgs;
+use crate::output::{note, show};
 use crate::progress::Display;
 
 pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
-    // All specs are validated before the first is run.
+    // All specs are validated, and all their data is read, before the first is run.
     let specs = arguments
         .specs
         .iter()
         .map(|path| load(path))
         .collect::<Result<Vec<_>, _>>()?;
+    refuse_equal_names(&specs)?;
     let store = store(&arguments.data)?;
+    let prepared = specs
+        .iter()
+        .map(|loaded| prepare(loaded, arguments, &store, quiet))
+        .collect::<Result<Vec<_>, _>>()?;
+    if arguments.dry_run {
+        return Ok(plan::show(&prepared));
+    }
+    let cores = Cores::granted(arguments);
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
-    for (loaded, path) in specs.iter().zip(&arguments.specs) {
+    // Each experiment's data is let go with it.
+    for (index, prepared) in prepared.into_iter().enumerate() {
         let display = Display::new(quiet);
-        let prepared = run::prepare(loaded, &store, |name| display.loading(name))?;
-        display.loaded();
-        check_filters(arguments, &prepared)?;
-        if arguments.dry_run {
-            print!("{}", plan::describe(&prepared));
-            continue;
+        for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
+            note!("skipping: {error}");
         }
-        let options = options(arguments, loaded, specs.len());
-        let outcome = run::run(&prepared, &options, &display, &interrupted)?;
-        copy_spec(path, &options.out)?;
-        let rendered = render::folder(&options.out)?;
-        ending = ending.max(report(&outcome, &rendered, &options, quiet));
-        if interrupted.load(Ordering::SeqCst) {
-            eprintln!(
-                "interrupted: {} cells are left; run the same command again to go on",
-                outcome.left
-            );
+        let name = &prepared.plan.experiment.name;
+        let options = options(arguments, &cores, name, specs.len())?;
+        let mut outcome = run::run(&prepared, &options, &display, &interrupted)?;
+        // Shards run side by side and end at any time; `merge` renders what they did.
+        if arguments.shard.is_none() {
+            show_tables(&prepared, &mut outcome, &options)?;
+        }
+        ending = ending.max(report(&outcome, &options, quiet));
+        if interrupted.load(Ordering::SeqCst)
+            && let Some(undone) = undone(outcome.left, specs.len() - index - 1)
+        {
+            note!("interrupted: {undone}; run the same command again to go on");
             return Ok(Ending::Interrupted);
         }
     }
     Ok(ending)
 }
 
-fn options(arguments: &RunArgs, loaded: &Loaded, specs: usize) -> Options {
-    let name = &loaded.experiment.name;
+/// Loads the data of a spec and makes its plan.
+fn prepare(
+    loaded: &Loaded,
+    arguments: &RunArgs,
+    store: &Store,
+    quiet: bool,
+) -> Result<Prepared, Failure> {
+    let prepared = plan::prepare(loaded, store, quiet)?;
+    check_filters(arguments, &prepared)?;
+    Ok(prepared)
+}
+
+/// Results are filed under the experiment's name, so that two of one name would mix.
+fn refuse_equal_names(specs: &[Loaded]) -> Result<(), Failure> {
+    for (index, spec) in specs.iter().enumerate() {
+        let name = &spec.experiment.name;
+        let mut earlier = specs[..index].iter();
+        if let Some(first) = earlier.find(|other| other.experiment.name == *name) {
+            return Err(Failure::input(format!(
+                "{} and {} both describe an experiment called `{name}` and would write into one \
+                 folder; give one of them another `name`",
+                first.source.name(),
+                spec.source.name()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What an interrupt left undone; nothing if it came during the last cell of the last experiment.
+fn undone(cells: usize, experiments: usize) -> Option<String> {
+    let cells = match cells {
+        0 => None,
+        1 => Some("1 cell is left".to_owned()),
+        several => Some(format!("{several} cells are left")),
+    };
+    let experiments = match experiments {
+        0 => None,
+        1 => Some("1 experiment is not begun".to_owned()),
+        several => Some(format!("{several} experiments are not begun")),
+    };
+    match (cells, experiments) {
+        (Some(cells), Some(experiments)) => Some(format!("{cells} and {experiments}")),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The part of the plan that was asked for.
+fn part(arguments: &RunArgs) -> Part {
+    Part {
+        only: arguments.only.clone(),
+        shard: arguments.shard,
+    }
+}
+
+/// Jobs and threads as asked for, but no more than there are cores. More would gain nothing: the
+/// numbers do not depend on either.
+struct Cores {
+    jobs: Option<usize>,
+    threads: Option<usize>,
+}
+
+impl Cores {
+    fn granted(arguments: &RunArgs) -> Self {
+        let cores = run::host::cores();
+        let grant = |option: &str, asked: Option<u16>| {
+            let asked = asked.map(usize::from)?;
+            if asked > cores {
+                note!("{option} {asked} is more than this machine has: using {cores}");
+            }
+            Some(asked.min(cores))
+        };
+        Self {
+            jobs: grant("--jobs", arguments.jobs),
+            threads: grant("--threads", arguments.threads),
+        }
+    }
+}
+
+fn options(
+    arguments: &RunArgs,
+    cores: &Cores,
+    name: &str,
+    specs: usize,
+) -> Result<Options, Failure> {
     let out = match &arguments.out {
         Some(out) if specs > 1 => out.join(name),
         Some(out) => out.clone(),
         None => PathBuf::from("results").join(name),
     };
-    Options {
+    Ok(Options {
         out,
-        jobs: arguments.jobs.map(usize::from),
-        threads: arguments.threads.map(usize::from),
+        jobs: cores.jobs,
+        threads: cores.threads,
         memory: arguments.memory,
-        only: arguments.only.clone(),
+        part: part(arguments),
         retry_failed: arguments.retry_failed,
         fail_fast: arguments.fail_fast,
+        isolation: isolation(arguments)?,
+    })
+}
+
+fn isolation(arguments: &RunArgs) -> Result<Option<Isolation>, Failure> {
+    let timeout = arguments.cell_timeout;
+    if !arguments.isolate && timeout.is_none() {
+        return Ok(None);
     }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Other(format!("cannot tell where this program is: {error}")))?;
+    let data = arguments.data.folder.clone();
+    Ok(Some(Isolation {
+        program,
+        data,
+        timeout,
+    }))
 }
 
 fn check_filters(arguments: &RunArgs, prepared: &Prepared) -> Result<(), Failure> {
@@ -91,30 +200,33 @@ fn catch_interrupts() -> Arc<AtomicBool> {
         if flag.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
-        eprintln!("\nfinishing the cells in flight; press Ctrl-C again to stop at once");
+        note!("\nfinishing the cells in flight; press Ctrl-C again to stop at once");
     };
     // Without a handler Ctrl-C still stops the program; the ledger is safe either way.
     let _ = ctrlc::set_handler(handler);
     interrupted
 }
 
-/// The spec as it was run lies beside its results.
-fn copy_spec(spec: &Path, out: &Path) -> Result<(), Failure> {
-    let copy = out.join("spec.yaml");
-    let write = || npsvcpp::ledger::replace(&copy, &std::fs::read(spec)?);
-    write().map_err(|error| Failure::Other(format!("cannot write {}: {error}", copy.display())))
+/// Prints the table and writes all files, unless nothing changed since they were written.
+fn show_tables(
+    prepared: &Prepared,
+    outcome: &mut Outcome,
+    options: &Options,
+) -> Result<(), Failure> {
+    let out = &options.out;
+    let records = std::mem::take(&mut outcome.contents).into_latest();
+    let summary = render::summarise(out, &prepared.plan, records, outcome.warnings.len());
+    show!("{}", terminal(&summary));
+    if outcome.written > 0 || !render::is_current(out, &summary) {
+        render::write_all(out, summary, Vec::new())?;
+    }
+    Ok(())
 }
 
-fn report(
-    outcome: &Outcome,
-    rendered: &render::Rendered,
-    options: &Options,
-    quiet: bool,
-) -> Ending {
+fn report(outcome: &Outcome, options: &Options, quiet: bool) -> Ending {
     for warning in &outcome.warnings {
-        eprintln!("warning: {warning}");
+        note!("warning: {warning}");
     }
-    println!("{}", terminal(&rendered.summary));
     if !quiet {
         let Outcome {
             done,
@@ -123,13 +235,37 @@ fn report(
             left,
             ..
         } = outcome;
-        println!("{done} cells done, {failed} failed, {skipped} skipped, {left} left");
-        println!("results in {}", options.out.display());
+        show!("{done} cells done, {failed} failed, {skipped} skipped, {left} left");
+        let out = options.out.display();
+        match options.part.shard {
+            None => show!("results in {out}"),
+            Some(shard) => {
+                show!("shard {shard} of {out}; `npsvcpp merge {out}` joins the shards and renders")
+            }
+        }
     }
     let is_complete = outcome.failed + outcome.skipped + outcome.left == 0;
     if is_complete {
         Ending::Complete
     } else {
         Ending::Incomplete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::undone;
+
+    #[test]
+    fn an_interrupt_that_came_too_late_left_nothing_undone() {
+        assert_eq!(undone(0, 0), None);
+    }
+
+    #[test]
+    fn what_is_undone_is_told_in_whole_sentences() {
+        let said = |cells, experiments| undone(cells, experiments).unwrap();
+        assert_eq!(said(1, 0), "1 cell is left");
+        assert_eq!(said(2, 1), "2 cells are left and 1 experiment is not begun");
+        assert_eq!(said(0, 2), "2 experiments are not begun");
     }
 }

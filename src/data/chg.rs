@@ -45,6 +45,15 @@ pub(crate) fn load(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError
     Ok(Samples { x, labels })
 }
 
+/// Whether `folder` holds any of the sets: an empty one is as good as none.
+pub(crate) fn is_there(folder: &Path) -> bool {
+    children(folder, Path::is_dir).is_ok_and(|found| found.iter().any(|path| is_set(path)))
+}
+
+fn is_set(folder: &Path) -> bool {
+    name(folder).to_lowercase().starts_with("set")
+}
+
 struct Sequence {
     class: String,
     folder: PathBuf,
@@ -54,7 +63,7 @@ struct Sequence {
 fn sequences(root: &Path) -> Result<Vec<Sequence>, DataError> {
     let mut sequences = Vec::new();
     for set in children(root, Path::is_dir)? {
-        if !name(&set).to_lowercase().starts_with("set") {
+        if !is_set(&set) {
             continue;
         }
         for class in children(&set, Path::is_dir)? {

@@ -3,9 +3,10 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use super::error::{DataError, Place, nearest, quote};
+use super::error::{DataError, Place, quote};
 use super::text::{self, Lines};
 use super::{MAX_VALUES, Samples};
+use crate::wording::{closest, counted};
 
 use ndarray::Array2;
 
@@ -253,11 +254,11 @@ impl Table {
             Some(label) => label_column(first, label, path)?,
         };
         let is_number = |field: &Field| field.text.parse::<f64>().is_ok();
+        let mut features = first.iter().enumerate().filter(|(at, _)| *at != label);
+        // A sample may lack all its values; names are what makes a header.
         let has_header = named
-            || first
-                .iter()
-                .enumerate()
-                .all(|(column, field)| column == label || !is_number(field));
+            || features.clone().all(|(_, field)| !is_number(field))
+                && features.any(|(_, field)| !is_missing(&field.text));
         Ok(Self {
             has_header,
             label,
@@ -276,7 +277,7 @@ impl Table {
             return Err(DataError::content(
                 path,
                 place,
-                count(record.len(), "field"),
+                counted(record.len(), "field"),
                 format!("{} as in the first line", self.width),
             ));
         }
@@ -332,7 +333,7 @@ fn label_column(first: &[Field], label: &str, path: &Path) -> Result<(usize, boo
         return Ok((number - 1, false));
     }
     let names = first.iter().map(|field| field.text.as_str());
-    let hint = nearest(label, names.clone())
+    let hint = closest(label, names.clone())
         .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
     let expected = if number.is_some() {
         format!("a label column from 1 to {}", first.len())
@@ -346,6 +347,14 @@ fn label_column(first: &[Field], label: &str, path: &Path) -> Result<(usize, boo
         format!("no column `{label}`{hint}"),
         expected,
     ))
+}
+
+/// The usual ways to write that there is no value.
+fn is_missing(text: &str) -> bool {
+    matches!(
+        text.to_ascii_lowercase().as_str(),
+        "" | "?" | "-" | "." | "na" | "n/a" | "null" | "none" | "missing"
+    )
 }
 
 fn label_of(field: &Field, path: &Path) -> Result<String, DataError> {
@@ -373,10 +382,6 @@ fn number_of(field: &Field, path: &Path) -> Result<f64, DataError> {
         })
 }
 
-fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,6 +406,18 @@ mod tests {
         assert_eq!(samples.x, array![[1.0, 2.0], [3.0, 4.0]]);
         assert_eq!(samples.labels, ["cat", "dog"]);
         assert_eq!(read(text, Some("1")).unwrap(), samples);
+    }
+
+    #[test]
+    fn a_first_sample_without_values_is_no_header() {
+        for missing in ["?", "", "NA", "?,?"] {
+            let error = read(&format!("{missing},a\n1,a\n2,b\n"), None).unwrap_err();
+            assert!(error.starts_with("a.csv:1:1: found "), "{error}");
+            assert!(error.ends_with("expected a finite number"), "{error}");
+        }
+        // One name among them is enough.
+        let samples = read("?,width,kind\n1,2,a\n", None).unwrap();
+        assert_eq!(samples.x, array![[1.0, 2.0]]);
     }
 
     #[test]

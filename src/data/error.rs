@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::wording::closest;
+
 /// Why a dataset could not be had, read or split.
 ///
 /// [`DataError::Unavailable`] is the only variant that leaves the user nothing to correct in a file
@@ -26,6 +28,8 @@ pub enum DataError {
         reason: String,
         /// Where to get it and where to put it.
         remedy: String,
+        /// The official address, or several.
+        address: String,
     },
     /// The operating system would not read it.
     #[error("failed to read {}: {source}", .path.display())]
@@ -96,6 +100,26 @@ impl DataError {
         matches!(self, Self::Unavailable { .. })
     }
 
+    /// The file it is about, if it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read { path, .. } | Self::Content { path, .. } | Self::Hash { path, .. } => {
+                Some(path)
+            }
+            Self::Unknown { .. } | Self::Unavailable { .. } | Self::Split { .. } => None,
+        }
+    }
+
+    /// The sentence as it may be stored and published: without the folders of this machine.
+    pub fn for_the_record(&self) -> String {
+        match self {
+            Self::Unavailable {
+                dataset, address, ..
+            } => format!("no copy of `{dataset}` on this machine; get it from {address}"),
+            other => other.to_string(),
+        }
+    }
+
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
         Self::Read {
             path: path.to_path_buf(),
@@ -120,22 +144,10 @@ impl DataError {
     pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Self {
         Self::Unknown {
             name: name.to_owned(),
-            suggestion: nearest(name, known.clone()),
+            suggestion: closest(name, known.clone()).map(str::to_owned),
             known: known.collect::<Vec<_>>().join(", "),
         }
     }
-}
-
-/// The candidate that `name` was probably meant to be.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    candidates
-        .map(|candidate| {
-            let score = strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase());
-            (score, candidate)
-        })
-        .filter(|(score, _)| *score > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate.to_owned())
 }
 
 /// Bytes of a file as they may be shown: quoted, and cut where they are long.

@@ -17,16 +17,17 @@ use crate::spec::{FileFormat, FilesSpec};
 /// `labels`, else with `-labels` appended. It is looked for from `base`, then beside the features.
 pub fn load_files(spec: &FilesSpec, base: &Path) -> Result<Dataset, DataError> {
     let train_path = base.join(&spec.train);
+    refuse_idle_label(spec)?;
     let labels = label_files(spec)?;
     let train = read(spec, &train_path, base, labels.first())?;
-    let name = spec.name.clone().unwrap_or_else(|| stem(&spec.train));
+    let name = spec.name();
     let Some(test) = &spec.test else {
         return Dataset::new(&name, train, None, &train_path);
     };
     let test_path = base.join(test);
     let test = read(spec, &test_path, base, labels.get(1))?;
     let (ours, theirs) = (train.x.ncols(), test.x.ncols());
-    if ours != theirs && format(spec, &train_path) != FileFormat::Libsvm {
+    if ours != theirs && spec.format_of(&train_path) != FileFormat::Libsvm {
         return Err(DataError::content(
             &test_path,
             Place::File,
@@ -45,7 +46,7 @@ fn read(
     base: &Path,
     labels: Option<&PathBuf>,
 ) -> Result<Samples, DataError> {
-    match format(spec, path) {
+    match spec.format_of(path) {
         FileFormat::Libsvm => libsvm::read(path),
         FileFormat::Csv => csv::read(path, spec.label.as_deref()),
         FileFormat::Npz => archive::read(path),
@@ -82,12 +83,32 @@ fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataError> {
     Ok(Samples { x, labels })
 }
 
+/// A `label` that neither file has a use for is a mistake, not a wish to be passed over.
+fn refuse_idle_label(spec: &FilesSpec) -> Result<(), DataError> {
+    let Some(label) = &spec.label else {
+        return Ok(());
+    };
+    for file in [Some(&spec.train), spec.test.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        let expected = match spec.format_of(file) {
+            FileFormat::Csv | FileFormat::Npy => continue,
+            FileFormat::Libsvm => "no `label`: in LIBSVM text the label begins each line",
+            FileFormat::Npz => "no `label`: an npz file holds its labels under a name of its own",
+        };
+        let found = format!("`label: {label}`");
+        return Err(DataError::content(file, Place::File, found, expected));
+    }
+    Ok(())
+}
+
 /// The label files that `label` names: none, or one per data file.
 fn label_files(spec: &FilesSpec) -> Result<Vec<PathBuf>, DataError> {
     let Some(label) = spec
         .label
         .as_ref()
-        .filter(|_| format(spec, &spec.train) == FileFormat::Npy)
+        .filter(|_| spec.format_of(&spec.train) == FileFormat::Npy)
     else {
         return Ok(Vec::new());
     };
@@ -127,36 +148,6 @@ fn usual_labels(features: &Path) -> PathBuf {
         None => format!("{stem}-labels.npy"),
     };
     features.with_file_name(labels)
-}
-
-/// The format as given, or as the file's name tells.
-fn format(spec: &FilesSpec, path: &Path) -> FileFormat {
-    spec.format
-        .unwrap_or_else(|| match extension(&unpacked_name(path)).as_deref() {
-            Some("csv" | "tsv") => FileFormat::Csv,
-            Some("npy") => FileFormat::Npy,
-            Some("npz") => FileFormat::Npz,
-            _ => FileFormat::Libsvm,
-        })
-}
-
-/// The file's name without the ending of its compression.
-fn unpacked_name(path: &Path) -> PathBuf {
-    match extension(path).as_deref() {
-        Some("bz2" | "gz") => PathBuf::from(path.file_stem().unwrap_or_default()),
-        _ => PathBuf::from(path.file_name().unwrap_or_default()),
-    }
-}
-
-fn extension(path: &Path) -> Option<String> {
-    Some(path.extension()?.to_string_lossy().to_lowercase())
-}
-
-fn stem(path: &Path) -> String {
-    unpacked_name(path).file_stem().map_or_else(
-        || "data".to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    )
 }
 
 #[cfg(test)]
@@ -219,6 +210,39 @@ mod tests {
         assert_eq!(data.x.dim(), (6, 3));
         assert_eq!(data.fixed_train, Some(4));
         assert_eq!(data.y, [0, 1, 0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_label_that_means_nothing_is_refused() {
+        let folder = folder(&[
+            ("a.train", TEXT),
+            ("a.test", TEXT),
+            ("d.csv", b"1,1\n2,2\n"),
+        ]);
+        for (train, test) in [
+            ("a.train", None),
+            ("b.npz", None),
+            ("d.csv", Some("a.test")),
+        ] {
+            let mut spec = spec(train, test);
+            spec.label = Some("species".into());
+            let error = load_files(&spec, folder.path()).unwrap_err().to_string();
+            assert!(
+                error.contains("found `label: species`, expected no `label`"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_dataset_does_not_depend_on_who_asks() {
+        let folder = folder(&[("Own.Train.GZ", TEXT)]);
+        let spec = spec("Own.Train.GZ", None);
+        let dataset = load_files(&spec, folder.path()).unwrap();
+        assert_eq!(
+            (dataset.name.as_str(), spec.name().as_ref()),
+            ("Own", "Own")
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::error::{DataError, Place, quote};
 use super::manifest::Manifest;
 use super::text::{self, Lines};
-use super::{MAX_VALUES, Samples, zeros};
+use super::{MAX_VALUES, Samples, most_values, zeros};
 
 /// Highest feature index accepted.
 const MAX_INDEX: usize = 10_000_000;
@@ -41,13 +41,14 @@ pub(crate) fn parse(reader: impl BufRead, path: &Path) -> Result<Samples, DataEr
             "lines such as `1 3:0.5 7:2`",
         ));
     }
+    rows.check_size(most_values(), path)?;
     rows.dense(path)
 }
 
 fn parse_lines(lines: &mut Lines<impl BufRead>, path: &Path) -> Result<Rows, DataError> {
     let mut rows = Rows::default();
     while let Some((line, text)) = lines.next(path)? {
-        rows.push(text).map_err(|bad| {
+        rows.push(line, text).map_err(|bad| {
             let place = Place::Text {
                 line,
                 column: bad.column,
@@ -65,6 +66,8 @@ struct Rows {
     ends: Vec<usize>,
     entries: Vec<(u32, f64)>,
     dims: usize,
+    /// Line and column of the index that `dims` is.
+    widest: (u64, usize),
 }
 
 /// A token that is not as it should be.
@@ -76,7 +79,7 @@ struct Bad {
 
 impl Rows {
     /// Adds a line; blank ones and comments are passed over.
-    fn push(&mut self, line: &[u8]) -> Result<(), Bad> {
+    fn push(&mut self, number: u64, line: &[u8]) -> Result<(), Bad> {
         let line = line.split(|&byte| byte == b'#').next().unwrap_or_default();
         let mut tokens = Tokens { line, at: 0 };
         let Some((column, label)) = tokens.next() else {
@@ -104,6 +107,10 @@ impl Rows {
                 ));
             }
             last = index;
+            if index > self.dims {
+                self.dims = index;
+                self.widest = (number, column);
+            }
             if value != 0.0 {
                 self.entries.push((index as u32 - 1, value));
             }
@@ -112,10 +119,27 @@ impl Rows {
             let expected = format!("at most {MAX_VALUES} values");
             return Err(Bad::new(1, "more values".to_owned(), expected));
         }
-        self.dims = self.dims.max(last);
         self.labels.push(label.to_owned());
         self.ends.push(self.entries.len());
         Ok(())
+    }
+
+    /// Refuses rows that would have more than `most` values with their zeros, at the index that makes
+    /// them so wide.
+    fn check_size(&self, most: usize, path: &Path) -> Result<(), DataError> {
+        let (samples, dims) = (self.labels.len(), self.dims);
+        if samples.saturating_mul(dims) <= most {
+            return Ok(());
+        }
+        let (line, column) = self.widest;
+        Err(DataError::content(
+            path,
+            Place::Text { line, column },
+            format!("index `{dims}`, which makes {samples} samples of {dims} features"),
+            format!(
+                "at most {most} values in all, zeros included, for there to be memory for them"
+            ),
+        ))
     }
 
     fn dense(self, path: &Path) -> Result<Samples, DataError> {
@@ -223,6 +247,19 @@ mod tests {
     #[test]
     fn an_explicit_zero_counts_as_a_feature() {
         assert_eq!(read("1 1:1 4:0\n").unwrap().x.ncols(), 4);
+    }
+
+    #[test]
+    fn an_index_too_wide_for_the_memory_is_named_before_any_is_taken() {
+        let mut rows = Rows::default();
+        for (number, line) in [(1, "1 1:1"), (2, "2 2:1 900:1 "), (4, "1 3:1")] {
+            assert!(rows.push(number, line.as_bytes()).is_ok());
+        }
+        assert!(rows.check_size(2700, Path::new("a")).is_ok());
+        let error = rows.check_size(2699, Path::new("a")).unwrap_err();
+        let said = "a:2:7: found index `900`, which makes 3 samples of 900 features, expected at \
+                    most 2699 values in all";
+        assert!(error.to_string().starts_with(said), "{error}");
     }
 
     #[test]

@@ -33,8 +33,17 @@ use std::path::Path;
 use ndarray::Array2;
 use sha2::{Digest, Sha256};
 
+use crate::memory;
+
 /// Most values a dataset may have as a dense matrix: 4 GiB of `f64`.
 pub(crate) const MAX_VALUES: usize = 1 << 29;
+
+/// Most values of a dense matrix here and now: no more than [`MAX_VALUES`], nor than the memory that
+/// can be planned with. A few bytes of a sparse format can ask for any amount.
+pub(crate) fn most_values() -> usize {
+    let planned = memory::budget().and_then(|bytes| usize::try_from(bytes / 8).ok());
+    planned.map_or(MAX_VALUES, |values| values.min(MAX_VALUES))
+}
 
 /// Labelled samples, checked: finite values, as many labels as rows, every class present.
 #[derive(Clone, Debug)]
@@ -83,17 +92,18 @@ impl Samples {
 
 /// A matrix of zeros, or an error where its size is beyond reason or memory.
 pub(crate) fn zeros(rows: usize, dims: usize, path: &Path) -> Result<Array2<f64>, DataError> {
+    let most = most_values();
     let refuse = || {
         DataError::content(
             path,
             Place::File,
             format!("{rows} samples of {dims} features"),
-            format!("at most {MAX_VALUES} values in all"),
+            format!("at most {most} values in all"),
         )
     };
     let count = rows
         .checked_mul(dims)
-        .filter(|count| *count <= MAX_VALUES)
+        .filter(|count| *count <= most)
         .ok_or_else(refuse)?;
     let mut values = Vec::new();
     values.try_reserve_exact(count).map_err(|_| refuse())?;

@@ -1,6 +1,6 @@
 //! The datasets there are, one line each: a manifest and the loader of its format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::error::DataError;
@@ -15,6 +15,8 @@ pub(crate) type Loader = fn(&Manifest, &[PathBuf]) -> Result<Samples, DataError>
 pub struct Entry {
     pub manifest: Manifest,
     pub(crate) loader: Loader,
+    /// Whether a folder put there by hand holds the data.
+    pub(crate) is_there: fn(&Path) -> bool,
     /// For data that is part of the program.
     pub(crate) embedded: Option<fn() -> Result<Samples, DataError>>,
 }
@@ -23,7 +25,7 @@ pub struct Entry {
 pub fn all() -> &'static [Entry] {
     static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         vec![
-            Entry::new(include_str!("../../datasets/chg.yaml"), chg::load),
+            Entry::new(include_str!("../../datasets/chg.yaml"), chg::load).known_by(chg::is_there),
             Entry::new(include_str!("../../datasets/binalpha.yaml"), binalpha::load),
             Entry::new(include_str!("../../datasets/20news.yaml"), news::load),
             Entry::new(include_str!("../../datasets/pendigits.yaml"), libsvm::load)
@@ -59,8 +61,13 @@ impl Entry {
             manifest: Manifest::parse(manifest)
                 .expect("manifests are part of the program and a test reads them all"),
             loader,
+            is_there: Path::is_dir,
             embedded: None,
         }
+    }
+
+    fn known_by(self, is_there: fn(&Path) -> bool) -> Self {
+        Self { is_there, ..self }
     }
 
     fn embed(self, embedded: fn() -> Result<Samples, DataError>) -> Self {

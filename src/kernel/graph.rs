@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::algebra::{column, column_mut};
 use super::matrix::{around_mean, mean_squared_distance, not_negative, squared_norms, view};
 use super::registers::clear_upper_halves;
 
@@ -116,13 +117,10 @@ impl Laplacian {
     pub fn times(&self, m: MatRef<'_, f64>) -> Mat<f64> {
         let mut product = Mat::zeros(m.nrows(), m.ncols());
         for c in 0..m.ncols() {
-            let (source, mut target) = (m.col(c), product.col_mut(c));
-            for i in 0..self.n() {
-                target[i] = self
-                    .row(i)
-                    .iter()
-                    .map(|&(j, weight)| weight * source[j])
-                    .sum();
+            let source = column(m, c);
+            let target = column_mut(&mut product, c);
+            for (i, target) in target.iter_mut().enumerate() {
+                *target = self.row_times(i, |j| source[j]);
             }
         }
         product

@@ -7,7 +7,7 @@
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::{Accum, Mat, MatRef, Par};
-use ndarray::{ArrayView2, Axis, CowArray, Ix2};
+use ndarray::{ArrayView1, ArrayView2, Axis, CowArray, Ix2};
 use rayon::prelude::*;
 
 use super::registers::clear_upper_halves;
@@ -127,12 +127,15 @@ impl Resolved {
     }
 }
 
-/// `sum_ij |x_i - x_j|^2 / n^2`, in O(n m): twice the total variance.
+/// `sum_ij |x_i - x_j|^2 / n^2`, in O(n m): twice the total variance. One where all samples are
+/// equal, be it only up to rounding.
 pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
     let n = x.nrows().max(1) as f64;
     let spread: f64 = x
         .columns()
         .into_iter()
+        // The mean of equal values need not be one of them: what is left over is no distance.
+        .filter(|column| !is_constant(column))
         .map(|column| {
             let mean = column.sum() / n;
             column
@@ -144,6 +147,15 @@ pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
     let mean = 2.0 * spread / n;
     // All samples equal: any positive width gives the same (constant) kernel.
     if mean > 0.0 { mean } else { 1.0 }
+}
+
+/// Whether the values differ by no more than a rounding of their size.
+fn is_constant(column: &ArrayView1<'_, f64>) -> bool {
+    let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+    for &value in column {
+        (least, most) = (least.min(value), most.max(value));
+    }
+    most - least <= 4.0 * f64::EPSILON * most.abs().max(least.abs())
 }
 
 /// The rows of `x` with the mean of the rows of `centre` as their origin.
@@ -245,4 +257,38 @@ pub fn view(x: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
     // SAFETY: pointer, shape and strides describe the memory the array view borrows for its
     // lifetime, which the returned view shares.
     unsafe { MatRef::from_raw_parts(x.as_ptr(), x.nrows(), x.ncols(), strides.0, strides.1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, array};
+
+    use super::*;
+
+    #[test]
+    fn the_mean_squared_distance_is_that_of_all_pairs() {
+        // Squared distances 2, 2 and 4 among the pairs, twice each, over 9.
+        let x = array![[0.0, 7.1], [1.0, 8.1], [1.0, 6.1]];
+        let found = mean_squared_distance(x.view());
+        assert!((found - 16.0 / 9.0).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn equal_samples_have_a_mean_squared_distance_of_one() {
+        for n in 1..50 {
+            for value in [0.0, 0.1, -0.3, 1.0 / 3.0, 1e9 / 7.0, 1e-9 / 7.0] {
+                let x = Array2::from_elem((n, 3), value);
+                assert_eq!(mean_squared_distance(x.view()), 1.0, "{n} times {value}");
+            }
+        }
+        let x = array![[0.1 + 0.2], [0.3]];
+        assert_eq!(mean_squared_distance(x.view()), 1.0);
+    }
+
+    #[test]
+    fn a_small_difference_on_top_of_a_large_value_counts() {
+        let x = array![[1e9], [1e9 + 0.001]];
+        let found = mean_squared_distance(x.view());
+        assert!((found - 5e-7).abs() < 1e-9, "{found}");
+    }
 }

@@ -1,16 +1,27 @@
 //! The ledger: one JSON object per line, append-only, the only source of truth of a results folder.
 //!
-//! Every line is written whole and synced before the next cell counts as done. A line torn by a
-//! crash is passed over by the reader and named in its warnings; the writer starts a fresh line
+//! Every line is written whole as its cell ends, and synced to the disk at most a tenth of a second
+//! later unless the next cell takes longer: a killed program loses nothing, a machine that loses power
+//! at most some cells that took no longer than that. A line torn by a crash is passed over by the reader and named in its warnings; the writer starts a fresh line
 //! after it, so nothing is ever rewritten.
+//!
+//! A folder may have several ledgers: its own and one per shard. [`read_folder`] takes them as one,
+//! [`merge()`] joins them.
 
+mod embedding;
+mod join;
+mod merge;
 mod plan;
 
+pub use embedding::{Cloud, Embedding};
+pub use join::{SHARDS, ledgers, read_folder};
+pub use merge::{MergeError, Merged, merge};
 pub use plan::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,6 +30,12 @@ use crate::solve::Certificate;
 
 /// Name of the ledger in a results folder.
 pub const FILE: &str = "ledger.jsonl";
+
+/// Longest line that is read, in bytes. Records take a few kilobytes; a longer line is damage.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// Folder of the traces in a results folder: `<cell>.jsonl`, one line per iteration.
+pub const TRACES: &str = "traces";
 
 /// How a cell ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,13 +79,15 @@ pub struct Record {
     pub balanced_accuracy: Option<f64>,
     pub fit_seconds: Option<f64>,
     pub predict_seconds: Option<f64>,
-    /// Peak resident memory of the process while the cell ran, in MiB.
+    /// Peak resident memory of the whole process while the cell ran, data and all, in MiB. Only
+    /// known where no other cell ran beside it and the system measures it.
     pub peak_mb: Option<f64>,
     pub certificate: Option<Certificate>,
     /// How the parameters were chosen and the inner scores, where a grid was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Value>,
     pub started: String,
+    /// Tells machines apart without naming them.
     pub host: String,
     pub threads: usize,
     pub device: String,
@@ -101,6 +120,24 @@ impl Contents {
     }
 }
 
+impl Contents {
+    /// The last record of each cell, without copies.
+    pub fn into_latest(self) -> Vec<Record> {
+        let mut last = std::collections::HashMap::new();
+        for (place, record) in self.records.iter().enumerate() {
+            last.insert(record.cell.clone(), place);
+        }
+        let mut places: Vec<usize> = last.into_values().collect();
+        places.sort_unstable();
+        let mut places = places.into_iter().peekable();
+        let records = self.records.into_iter().enumerate();
+        records
+            .filter(|(place, _)| places.next_if_eq(place).is_some())
+            .map(|(_, record)| record)
+            .collect()
+    }
+}
+
 /// Reads `path`; a missing file is an empty ledger.
 pub fn read(path: &Path) -> io::Result<Contents> {
     let file = match File::open(path) {
@@ -113,8 +150,22 @@ pub fn read(path: &Path) -> io::Result<Contents> {
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
+        if (&mut reader)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
             break;
+        }
+        if line.len() as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+            reader.skip_until(b'\n')?;
+            contents.warnings.push(format!(
+                "{}:{number}: passed over a line of more than {} MiB, which is no ledger record",
+                path.display(),
+                LONGEST_LINE >> 20
+            ));
+            line = Vec::new();
+            continue;
         }
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
@@ -135,7 +186,12 @@ pub fn read(path: &Path) -> io::Result<Contents> {
 pub struct Writer {
     file: File,
     path: PathBuf,
+    /// When the file was last known to be on the disk.
+    synced: Instant,
 }
+
+/// Records of short cells are synced together: a sync takes about as long as a trivial cell.
+const SYNC_EVERY: Duration = Duration::from_millis(100);
 
 impl Writer {
     /// Opens `path` for appending and locks it. `Ok(None)` when another process holds the lock.
@@ -145,10 +201,8 @@ impl Writer {
             .append(true)
             .create(true)
             .open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-            Err(std::fs::TryLockError::Error(error)) => return Err(error),
+        if is_held(file.try_lock())? {
+            return Ok(None);
         }
         if ends_mid_line(&mut file)? {
             file.write_all(b"\n")?;
@@ -156,20 +210,68 @@ impl Writer {
         Ok(Some(Self {
             file,
             path: path.to_path_buf(),
+            synced: Instant::now(),
         }))
     }
 
-    /// Appends one record and waits until it is on the disk.
+    /// Appends one record; waits until it is on the disk, unless that was done a moment ago.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
+        self.write(record)?;
+        if self.synced.elapsed() < SYNC_EVERY {
+            return Ok(());
+        }
+        self.sync()
+    }
+
+    /// Appends records and waits once until all are on the disk.
+    pub fn append_all<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> io::Result<()> {
+        for record in records {
+            self.write(record)?;
+        }
+        self.sync()
+    }
+
+    /// Waits until everything is on the disk.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        self.synced = Instant::now();
+        Ok(())
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
-        self.file.write_all(&line)?;
-        self.file.sync_data()
+        self.file.write_all(&line)
     }
 
     /// Where the ledger lies.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Whether another process writes to the ledger at `path` now.
+pub fn is_in_use(path: &Path) -> io::Result<bool> {
+    match File::open(path) {
+        Ok(file) => is_held(file.try_lock_shared()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a lock was refused because another process has it. Some network file systems know no
+/// locks; there a user has to see to it that no two runs share a ledger.
+fn is_held(attempt: Result<(), std::fs::TryLockError>) -> io::Result<bool> {
+    match attempt {
+        Ok(()) => Ok(false),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(true),
+        Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+            Ok(false)
+        }
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -187,6 +289,13 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Replaces the file at `path` by `value` as indented JSON, whole or not at all.
+pub fn replace_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    replace(path, &text)
+}
+
 fn ends_mid_line(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
@@ -195,4 +304,33 @@ fn ends_mid_line(file: &mut File) -> io::Result<bool> {
     let mut last = [0];
     file.read_exact(&mut last)?;
     Ok(last[0] != b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_line_is_passed_over_without_being_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"no record\n").unwrap();
+        // A hole in the file: it has a length but takes no room.
+        let end = file.stream_position().unwrap() + 2 * LONGEST_LINE;
+        file.set_len(end).unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        file.write_all(b"\nno record\n").unwrap();
+        let contents = read(&path).unwrap();
+        let [first, endless, last] = &contents.warnings[..] else {
+            panic!("{:?}", contents.warnings);
+        };
+        let name = path.display();
+        assert!(first.starts_with(&format!("{name}:1: ")), "{first}");
+        assert_eq!(
+            *endless,
+            format!("{name}:2: passed over a line of more than 64 MiB, which is no ledger record")
+        );
+        assert!(last.starts_with(&format!("{name}:3: ")), "{last}");
+    }
 }

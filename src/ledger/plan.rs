@@ -70,6 +70,35 @@ impl Plan {
     /// Reads `dir/plan.json`.
     pub fn read(dir: &Path) -> std::io::Result<Self> {
         let text = std::fs::read(dir.join(Self::FILE))?;
-        serde_json::from_slice(&text).map_err(std::io::Error::other)
+        let plan: Self = serde_json::from_slice(&text).map_err(std::io::Error::other)?;
+        plan.check().map_err(std::io::Error::other)?;
+        Ok(plan)
+    }
+
+    /// Everybody indexes by what a cell says.
+    fn check(&self) -> Result<(), String> {
+        for (number, cell) in self.cells.iter().enumerate() {
+            let refuse = |what: &str, index: usize, there_are: usize| {
+                Err(format!(
+                    "cell {number} of {} names {what} {index}, expected one below {there_are}",
+                    Self::FILE
+                ))
+            };
+            let Some(dataset) = self.datasets.get(cell.dataset) else {
+                return refuse("dataset", cell.dataset, self.datasets.len());
+            };
+            if cell.method >= self.methods.len() {
+                return refuse("method", cell.method, self.methods.len());
+            }
+            if cell.split >= dataset.splits.len() {
+                return refuse("split", cell.split, dataset.splits.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `dir/plan.json`, whole or not at all.
+    pub fn write(&self, dir: &Path) -> std::io::Result<()> {
+        super::replace_json(&dir.join(Self::FILE), self)
     }
 }

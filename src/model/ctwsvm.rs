@@ -57,6 +57,7 @@ impl Method for Ctwsvm {
     const NAME: &'static str = "ctwsvm";
     const TITLE: &'static str = "CTWSVM";
     const ABOUT: &'static str = "correntropy similarity, hinge dissimilarity (Yuan et al. 2021)";
+    const LOSSES: [&'static str; 2] = ["1 − exp(−γ|a|)", "[s − a]₊"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {
@@ -87,6 +88,7 @@ impl Method for Ctwsvm {
             machine,
             certificate: solved.certificate,
             trace: Vec::new(),
+            learnt: None,
         })
     }
 

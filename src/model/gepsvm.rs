@@ -11,12 +11,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use faer::Mat;
+use faer::{Mat, Par};
 
 use super::nonparallel::{self, Hyperplanes};
-use super::plane::Planes;
+use super::plane::{Plane, Planes, Sides, cholesky};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
-use crate::kernel::algebra::add_times_vector;
+use crate::kernel::algebra::{add_times_vector, column_mut};
+use crate::kernel::principal_submatrix;
 use crate::seed::Seed;
 use crate::solve::Certificate;
 use crate::solve::lanczos::{self, Eigenpair};
@@ -50,6 +51,7 @@ impl Method for Gepsvm {
     const NAME: &'static str = "gepsvm";
     const TITLE: &'static str = "GEPSVM";
     const ABOUT: &'static str = "generalised eigenvalues (Mangasarian and Wild 2006)";
+    const LOSSES: [&'static str; 2] = ["a²", "1/a², as a ratio of sums"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {
@@ -63,23 +65,20 @@ impl Method for Gepsvm {
             bias: self.bias,
             tolerance: RELATIVE_RESIDUAL,
         };
-        let planes = Planes::new(problem, self.delta, self.scheme, self.bias)?;
+        problem.require_every_class()?;
+        let planes = match self.scheme {
+            Scheme::Ovr => None,
+            Scheme::Rvo => Some(Planes::new(problem, self.delta, self.bias)?),
+        };
         let Shape { n, classes, .. } = problem.shape();
         let mut coefficients = Mat::zeros(n, classes);
         let mut certificates = Vec::with_capacity(classes);
         for l in 0..classes {
-            let plane = planes.plane(l)?;
-            let m = plane.reduced_matrix();
-            let found = lanczos::largest(m.nrows(), RELATIVE_RESIDUAL, |x| {
-                let mut out = vec![0.0; x.len()];
-                add_times_vector(&mut out, 1.0, m.as_ref(), x, problem.par());
-                out
-            });
-            let near_values = plane.near_values(&found.vector, None);
-            let column = plane.coefficients(&found.vector, &near_values);
-            for (i, value) in column.into_iter().enumerate() {
-                coefficients[(i, l)] = value;
-            }
+            let (found, column) = match &planes {
+                None => self.one_versus_rest(problem, l)?,
+                Some(planes) => eliminated(&planes.plane(l)?, problem.par()),
+            };
+            column_mut(&mut coefficients, l).copy_from_slice(&column);
             certificates.push(ratio_certificate(&found, self.delta));
         }
         let k = problem.gram_with(self.bias);
@@ -88,6 +87,7 @@ impl Method for Gepsvm {
             machine,
             certificate: Certificate::total(certificates),
             trace: Vec::new(),
+            learnt: None,
         })
     }
 
@@ -100,7 +100,61 @@ impl Method for Gepsvm {
     }
 }
 
-/// The ratio is `delta / eigenvalue`; the residual bounds how far the eigenvalue can be off.
+impl Gepsvm {
+    /// Few similar samples: `M` is applied through a factor of `S_pp` and products with K.
+    fn one_versus_rest(
+        &self,
+        problem: &Problem,
+        l: usize,
+    ) -> Result<(Eigenpair, Vec<f64>), FitError> {
+        let (k, par) = (problem.gram_with(self.bias), problem.par());
+        let Sides { near, far } = Scheme::Ovr.sides(problem.y(), l);
+        let factor = cholesky(principal_submatrix(k, &near, self.delta), self.delta, par)?;
+        let values = |weights: &[f64]| {
+            let mut values = vec![0.0; weights.len()];
+            add_times_vector(&mut values, 1.0, k, weights, par);
+            values
+        };
+        // `x` on the dissimilar samples and `-(S_pp)^-1 K_pq x` on the similar ones.
+        let extended = |x: &[f64]| {
+            let mut weights = vec![0.0; k.nrows()];
+            for (&j, x) in far.iter().zip(x) {
+                weights[j] = *x;
+            }
+            let at = values(&weights);
+            let mut similar = Mat::from_fn(near.len(), 1, |a, _| at[near[a]]);
+            factor.solve(similar.as_mut());
+            for (a, &i) in near.iter().enumerate() {
+                weights[i] = -similar[(a, 0)];
+            }
+            weights
+        };
+        let found = lanczos::largest(far.len(), RELATIVE_RESIDUAL, |x| {
+            let at = values(&extended(x));
+            far.iter().map(|&j| at[j]).collect()
+        });
+        let weights = extended(&found.vector);
+        let column = weights.iter().map(|weight| weight / self.delta).collect();
+        Ok((found, column))
+    }
+}
+
+/// Few dissimilar samples: `M` itself.
+fn eliminated(plane: &Plane<'_>, par: Par) -> (Eigenpair, Vec<f64>) {
+    let m = plane.reduced_matrix();
+    let found = lanczos::largest(m.nrows(), RELATIVE_RESIDUAL, |x| {
+        let mut out = vec![0.0; x.len()];
+        add_times_vector(&mut out, 1.0, m.as_ref(), x, par);
+        out
+    });
+    let near_values = plane.near_values(&found.vector, None);
+    let column = plane.coefficients(&found.vector, &near_values);
+    (found, column)
+}
+
+/// The ratio is `delta / eigenvalue`. The residual bounds how far the value is from *some* eigenvalue
+/// of the matrix, not from the largest one: `dual` is an estimate, a lower bound only if Lanczos found
+/// the right end of the spectrum.
 fn ratio_certificate(found: &Eigenpair, delta: f64) -> Certificate {
     let primal = delta / found.value.max(f64::MIN_POSITIVE);
     let dual = delta / (found.value + found.residual).max(f64::MIN_POSITIVE);

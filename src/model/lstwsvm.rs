@@ -48,6 +48,7 @@ impl Method for Lstwsvm {
     const TITLE: &'static str = "LSTWSVM";
     const ABOUT: &'static str =
         "square similarity, square dissimilarity (Arun Kumar and Gopal 2009)";
+    const LOSSES: [&'static str; 2] = ["a²/2", "(s − a)²/2"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {

@@ -34,10 +34,12 @@ pub use rmtbsvm::Rmtbsvm;
 pub use svm::Svm;
 pub use twsvm::Twsvm;
 
+use faer::{Mat, MatRef, Par};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::kernel::algebra::add_product;
 use crate::seed::Seed;
 use crate::solve::Certificate;
 
@@ -54,6 +56,9 @@ pub trait Method:
     const TITLE: &'static str;
     /// One line: losses and source.
     const ABOUT: &'static str;
+    /// Losses of `a = f_l(x)` on samples the hyperplane is close to and far from, as in the paper's
+    /// Table 1, with margin `s`.
+    const LOSSES: [&'static str; 2] = ["–", "–"];
     /// Raised when the same parameters give other numbers; part of a cell's identity.
     const VERSION: u32;
 
@@ -85,6 +90,27 @@ pub struct Fit {
     pub certificate: Certificate,
     /// Per-iteration record, for methods that keep one.
     pub trace: Vec<TraceRow>,
+    /// The representation, for methods that learn one.
+    pub learnt: Option<Learnt>,
+}
+
+/// A learnt representation and the way to it.
+#[derive(Clone, Debug)]
+pub struct Learnt {
+    /// `A` and offsets such that `z(x) = A^T k(X, x) + offsets`; one row per training sample.
+    pub frame: Mat<f64>,
+    pub offsets: Vec<f64>,
+    /// The machine after each iteration, as it would be had that been the last.
+    pub steps: Vec<KernelMachine>,
+}
+
+impl Learnt {
+    /// `z`, samples in rows, from kernel values `k(x, x_i)` with samples in rows.
+    pub fn features(&self, cross: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+        let mut z = Mat::from_fn(cross.nrows(), self.offsets.len(), |_, j| self.offsets[j]);
+        add_product(z.as_mut(), 1.0, cross, self.frame.as_ref(), par);
+        z
+    }
 }
 
 impl Fit {
@@ -133,6 +159,9 @@ pub struct TraceRow {
     pub gradient_norm: f64,
     /// The manifold term `mu/2 tr(Z L Z^T)` contained in every objective.
     pub manifold: f64,
+    /// Percent of the test samples classified correctly after this iteration, where asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
 }
 
 /// Samples, dimensions and classes of a training set.
@@ -240,6 +269,16 @@ pub enum FitError {
         engine: &'static str,
         message: String,
     },
+    #[error(
+        "`d` is {d}, but the kernel matrix has a numerical rank of only {rank}; \
+         lower `d` or raise `jitter`"
+    )]
+    Rank { d: usize, rank: usize },
+    #[error(
+        "the learnt representation is lost in rounding errors because the kernel matrix is \
+         singular; raise `jitter`"
+    )]
+    Singular,
     #[error("the fit produced a value that is not a number; try a larger regulariser")]
     NotFinite,
 }

@@ -59,6 +59,7 @@ impl Method for Nhsvm {
     const TITLE: &'static str = "NHSVM";
     const ABOUT: &'static str =
         "both hyperplanes of a class in one problem (after Shao et al. 2014)";
+    const LOSSES: [&'static str; 2] = ["a²/2 for both planes", "[s − (b − a)]₊ between them"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {
@@ -98,6 +99,7 @@ impl Method for Nhsvm {
             machine,
             certificate: Certificate::total(certificates),
             trace: Vec::new(),
+            learnt: None,
         })
     }
 

@@ -5,11 +5,11 @@
 
 use faer::{Mat, MatRef, Par};
 
-use super::plane::{Planes, Sides};
+use super::plane::Planes;
 use super::{Cost, Fit, FitError, KernelMachine, Problem, Rule, Scheme, Shape};
-use crate::kernel::algebra::{column, inner, product};
+use crate::kernel::algebra::{column, column_mut, inner, product};
 use crate::solve::Certificate;
-use crate::solve::box_qp::{self, Dense, Settings, Solution, Term};
+use crate::solve::box_qp::{self, Dense, Program, Settings, Solution, Term};
 
 /// The options every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,16 +84,26 @@ impl Hyperplanes {
 }
 
 /// Square loss on the similar samples, a loss with conjugate `far` on the dissimilar ones.
+///
+/// One versus rest: few similar samples, so the dual in all expansion coefficients has few free
+/// ones. Rest versus one: many, which [`super::plane`] eliminates.
 pub(super) fn fit_square_similarity(
     problem: &Problem,
     hyperplanes: Hyperplanes,
     far: Term,
 ) -> Result<Fit, FitError> {
-    let Hyperplanes {
-        r, scheme, bias, ..
-    } = hyperplanes;
+    match hyperplanes.scheme {
+        Scheme::Ovr => fit_full(problem, hyperplanes, |_, is_similar| {
+            if is_similar { Term::square() } else { far }
+        }),
+        Scheme::Rvo => fit_eliminated(problem, hyperplanes, far),
+    }
+}
+
+fn fit_eliminated(problem: &Problem, hyperplanes: Hyperplanes, far: Term) -> Result<Fit, FitError> {
+    let Hyperplanes { r, bias, .. } = hyperplanes;
     let par = problem.par();
-    let planes = Planes::new(problem, r, scheme, bias)?;
+    let planes = Planes::new(problem, r, bias)?;
     let Shape { n, classes, .. } = problem.shape();
     let mut coefficients = Mat::zeros(n, classes);
     let mut certificates = Vec::with_capacity(classes);
@@ -106,51 +116,53 @@ pub(super) fn fit_square_similarity(
             box_qp::solve(&mut q, &terms, None, hyperplanes.settings(par));
         let lambda: Vec<f64> = x.iter().map(|x| r * x).collect();
         let near_values = plane.near_values(&lambda, None);
-        for (i, value) in plane
-            .coefficients(&lambda, &near_values)
-            .into_iter()
-            .enumerate()
-        {
-            coefficients[(i, l)] = value;
-        }
+        let column = plane.coefficients(&lambda, &near_values);
+        column_mut(&mut coefficients, l).copy_from_slice(&column);
         certificates.push(certificate.scaled(r));
     }
-    let machine = hyperplanes.machine(coefficients, problem.gram_with(bias), problem.par())?;
+    let machine = hyperplanes.machine(coefficients, problem.gram_with(bias), par)?;
     Ok(Fit {
         machine,
         certificate: Certificate::total(certificates),
         trace: Vec::new(),
+        learnt: None,
     })
 }
 
-/// Any losses, on the full dual in the expansion coefficients: `term(sample, is_similar)`.
+/// Any losses, all classes, on the full duals in the expansion coefficients:
+/// `term(class, sample, is_similar)`.
 pub(super) fn solve_full(
     k: MatRef<'_, f64>,
-    par: Par,
-    sides: &Sides,
+    problem: &Problem,
     hyperplanes: Hyperplanes,
-    start: Option<&[f64]>,
-    term: impl Fn(usize, bool) -> Term,
-) -> Solution {
+    starts: Option<&[&[f64]]>,
+    term: impl Fn(usize, usize, bool) -> Term,
+) -> Vec<Solution> {
     let r = hyperplanes.r;
-    let mut terms: Vec<Term> = (0..k.nrows()).map(|i| term(i, false)).collect();
-    for &i in &sides.near {
-        terms[i] = term(i, true);
+    let terms_of = |l: usize| {
+        let similar = |i: usize| (problem.y()[i] == l) == (hyperplanes.scheme == Scheme::Ovr);
+        (0..k.nrows())
+            .map(|i| term(l, i, similar(i)).in_coefficients(r))
+            .collect()
+    };
+    let problems: Vec<Vec<Term>> = (0..problem.shape().classes).map(terms_of).collect();
+    let programs: Vec<Program<'_>> = problems
+        .iter()
+        .enumerate()
+        .map(|(l, terms)| Program {
+            terms,
+            start: starts.map(|starts| starts[l]),
+            absolute: 0.0,
+        })
+        .collect();
+    let mut solutions = box_qp::solve_all(k, &programs, hyperplanes.settings(problem.par()));
+    for solution in &mut solutions {
+        solution.certificate = solution.certificate.scaled(r);
     }
-    for term in &mut terms {
-        *term = term.in_coefficients(r);
-    }
-    let mut solution = box_qp::solve(
-        &mut Dense { matrix: k },
-        &terms,
-        start,
-        hyperplanes.settings(par),
-    );
-    solution.certificate = solution.certificate.scaled(r);
-    solution
+    solutions
 }
 
-/// All classes with [`solve_full`].
+/// The fit by [`solve_full`], for losses that are the same for every class.
 pub(super) fn fit_full(
     problem: &Problem,
     hyperplanes: Hyperplanes,
@@ -158,35 +170,31 @@ pub(super) fn fit_full(
 ) -> Result<Fit, FitError> {
     problem.require_every_class()?;
     let k = problem.gram_with(hyperplanes.bias);
-    let Shape { n, classes, .. } = problem.shape();
-    let mut coefficients = Mat::zeros(n, classes);
-    let mut certificates = Vec::with_capacity(classes);
-    for l in 0..classes {
-        let sides = hyperplanes.scheme.sides(problem.y(), l);
-        let solution = solve_full(k, problem.par(), &sides, hyperplanes, None, &term);
-        for (i, value) in solution.x.into_iter().enumerate() {
-            coefficients[(i, l)] = value;
-        }
-        certificates.push(solution.certificate);
-    }
-    let machine = hyperplanes.machine(coefficients, k, problem.par())?;
+    let term = |_: usize, i: usize, is_similar: bool| term(i, is_similar);
+    let solutions = solve_full(k, problem, hyperplanes, None, term);
+    let certificates = solutions.iter().map(|solution| solution.certificate);
+    let certificate = Certificate::total(certificates);
+    let machine = hyperplanes.machine(coefficients(&solutions), k, problem.par())?;
     Ok(Fit {
         machine,
-        certificate: Certificate::total(certificates),
+        certificate,
         trace: Vec::new(),
+        learnt: None,
     })
 }
 
-/// Cost of [`fit_square_similarity`]: eliminations, reduced matrices, and the QPs' steps.
+/// The expansion coefficients, one column per class.
+pub(super) fn coefficients(solutions: &[Solution]) -> Mat<f64> {
+    let n = solutions.first().map_or(0, |solution| solution.x.len());
+    Mat::from_fn(n, solutions.len(), |i, l| solutions[l].x[i])
+}
+
+/// Cost of [`fit_square_similarity`].
 pub(super) fn square_similarity_cost(shape: Shape, scheme: Scheme) -> Cost {
     let (n, classes) = (shape.n as f64, shape.classes as f64);
     let own = n / classes;
     match scheme {
-        Scheme::Ovr => Cost {
-            flops: classes * (own.powi(3) / 3.0 + 2.0 * own * own * n + own * n * n)
-                + full_dual_flops(shape),
-            bytes: 8.0 * (n * n + 2.0 * own * n),
-        },
+        Scheme::Ovr => full_dual_cost(shape),
         Scheme::Rvo => Cost {
             flops: 2.0 * n.powi(3) + classes * own.powi(3) + 20.0 * n * n,
             bytes: 8.0 * (2.0 * n * n),
@@ -194,17 +202,15 @@ pub(super) fn square_similarity_cost(shape: Shape, scheme: Scheme) -> Cost {
     }
 }
 
-/// Cost of [`fit_full`].
+/// Cost of [`fit_full`]: the coordinate steps of the approach, then a dozen linear systems per
+/// class with a quarter of the samples each, or as many through the shared inverse. The memory is
+/// that of the inverse and of what computing it takes.
 pub(super) fn full_dual_cost(shape: Shape) -> Cost {
-    let n = shape.n as f64;
-    Cost {
-        flops: full_dual_flops(shape),
-        bytes: 100.0 * n + 16.0 * n * shape.classes as f64,
-    }
-}
-
-/// Steps of coordinate descent on all classes: about three per sample, each over all samples.
-fn full_dual_flops(shape: Shape) -> f64 {
     let (n, classes) = (shape.n as f64, shape.classes as f64);
-    classes * 3.0 * n * 12.0 * n
+    let steps = (n * n / 5000.0).clamp(0.5 * n, 4.0 * n);
+    let systems = 12.0 * (n / classes + n / 4.0).min(n).powi(3) / 3.0;
+    Cost {
+        flops: classes * (steps * 12.0 * n + systems),
+        bytes: 16.0 * n * n + 16.0 * n * classes,
+    }
 }

@@ -57,6 +57,7 @@ impl Method for Npsvm {
     const TITLE: &'static str = "NPSVM";
     const ABOUT: &'static str =
         "epsilon-insensitive similarity, hinge dissimilarity (Tian et al. 2014)";
+    const LOSSES: [&'static str; 2] = ["[|a| − ε]₊", "[s − a]₊"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {

@@ -52,6 +52,7 @@ impl Method for Pintwsvm {
     const NAME: &'static str = "pintwsvm";
     const TITLE: &'static str = "pinTWSVM";
     const ABOUT: &'static str = "square similarity, pinball dissimilarity (Tanveer et al. 2019)";
+    const LOSSES: [&'static str; 2] = ["a²/2", "max(s − a, −τ(s − a))"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {

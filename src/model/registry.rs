@@ -34,6 +34,8 @@ pub trait Entry: Sync {
     fn name(&self) -> &'static str;
     fn title(&self) -> &'static str;
     fn about(&self) -> &'static str;
+    /// Similarity and dissimilarity loss.
+    fn losses(&self) -> [&'static str; 2];
     fn version(&self) -> u32;
     /// JSON schema of the parameters.
     fn schema(&self) -> Value;
@@ -80,6 +82,10 @@ impl<M: Method> Entry for Of<M> {
 
     fn about(&self) -> &'static str {
         M::ABOUT
+    }
+
+    fn losses(&self) -> [&'static str; 2] {
+        M::LOSSES
     }
 
     fn version(&self) -> u32 {

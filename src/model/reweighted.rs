@@ -7,8 +7,9 @@
 
 use faer::{Mat, MatRef};
 
-use super::nonparallel::{Hyperplanes, solve_full};
-use super::{FitError, Problem, Shape};
+use super::nonparallel::{Hyperplanes, coefficients, solve_full};
+use super::{FitError, Problem, Scheme};
+use crate::kernel::algebra::inner;
 use crate::solve::Certificate;
 use crate::solve::box_qp::{Solution, Term};
 
@@ -25,7 +26,8 @@ pub(super) struct Reweighted {
     pub certificate: Certificate,
 }
 
-/// Solves for all classes with hinge weight `c`.
+/// Solves for all classes with hinge weight `c`: all of them are reweighted together, and those
+/// whose objective no longer falls are left alone.
 pub(super) fn solve(
     problem: &Problem,
     k: MatRef<'_, f64>,
@@ -34,85 +36,100 @@ pub(super) fn solve(
     reweighting: &Reweighting<'_>,
 ) -> Result<Reweighted, FitError> {
     problem.require_every_class()?;
-    let Shape { n, classes, .. } = problem.shape();
-    let mut coefficients = Mat::zeros(n, classes);
-    let mut certificates = Vec::with_capacity(classes);
-    for l in 0..classes {
-        let sides = hyperplanes.scheme.sides(problem.y(), l);
-        let objective = |solution: &Solution| {
-            let norm: f64 = solution.x.iter().zip(&solution.y).map(|(x, y)| x * y).sum();
-            let near: f64 = sides
-                .near
-                .iter()
-                .map(|&i| (reweighting.loss)(solution.y[i]))
-                .sum();
-            let far: f64 = sides
-                .far
-                .iter()
-                .map(|&j| (1.0 - solution.y[j]).max(0.0))
-                .sum();
-            0.5 * hyperplanes.r * norm + near + c * far
+    let convex = |at: Option<&[Descent]>| {
+        let starts: Option<Vec<&[f64]>> = at.map(|at| {
+            at.iter()
+                .map(|descent| descent.solution.x.as_slice())
+                .collect()
+        });
+        let term = |l: usize, i: usize, is_similar: bool| {
+            let f = at.map_or(0.0, |at| at[l].solution.y[i]);
+            if is_similar {
+                Term::insensitive((reweighting.weight)(f), 0.0)
+            } else {
+                Term::hinge(c)
+            }
         };
-        let step = |start: Option<&Solution>| {
-            let f = |i: usize| start.map_or(0.0, |solution| solution.y[i]);
-            let start = start.map(|solution| solution.x.as_slice());
-            solve_full(
-                k,
-                problem.par(),
-                &sides,
-                hyperplanes,
-                start,
-                |i, is_similar| {
-                    if is_similar {
-                        Term::insensitive((reweighting.weight)(f(i)), 0.0)
-                    } else {
-                        Term::hinge(c)
-                    }
-                },
-            )
+        solve_full(k, problem, hyperplanes, starts.as_deref(), term)
+    };
+    let objective = |l: usize, solution: &Solution| {
+        let loss = |i: usize| {
+            let f = solution.y[i];
+            if (problem.y()[i] == l) == (hyperplanes.scheme == Scheme::Ovr) {
+                (reweighting.loss)(f)
+            } else {
+                c * (1.0 - f).max(0.0)
+            }
         };
-        let (solution, certificate) = descend(step, objective, reweighting.max_iter);
-        for (i, value) in solution.x.into_iter().enumerate() {
-            coefficients[(i, l)] = value;
+        let norm = inner(&solution.x, &solution.y);
+        0.5 * hyperplanes.r * norm + (0..solution.y.len()).map(loss).sum::<f64>()
+    };
+    let mut descents: Vec<Descent> = convex(None)
+        .into_iter()
+        .enumerate()
+        .map(|(l, solution)| Descent::new(objective(l, &solution), solution))
+        .collect();
+    for _ in 1..reweighting.max_iter {
+        if descents.iter().all(|descent| descent.has_settled) {
+            break;
         }
-        certificates.push(certificate);
+        let next = convex(Some(&descents));
+        for (l, (descent, next)) in descents.iter_mut().zip(next).enumerate() {
+            if !descent.has_settled {
+                descent.advance(objective(l, &next), next);
+            }
+        }
     }
+    let certificates = descents.iter().map(Descent::certificate);
+    let certificate = Certificate::total(certificates);
+    let solutions: Vec<Solution> = descents
+        .into_iter()
+        .map(|descent| descent.solution)
+        .collect();
     Ok(Reweighted {
-        coefficients,
-        certificate: Certificate::total(certificates),
+        coefficients: coefficients(&solutions),
+        certificate,
     })
 }
 
-/// Repeats `step` until the true objective stops falling.
-fn descend(
-    step: impl Fn(Option<&Solution>) -> Solution,
-    objective: impl Fn(&Solution) -> f64,
-    max_iter: usize,
-) -> (Solution, Certificate) {
+/// The sequence of one class.
+struct Descent {
+    solution: Solution,
+    /// The true objective at `solution`.
+    value: f64,
+    iterations: usize,
+    /// The true objective has stopped falling.
+    has_settled: bool,
+}
+
+impl Descent {
     const SMALLEST_FALL: f64 = 1e-6;
-    let mut solution = step(None);
-    let mut value = objective(&solution);
-    let mut iterations = solution.certificate.iterations;
-    let mut settled = false;
-    for _ in 1..max_iter {
-        let next = step(Some(&solution));
-        let next_value = objective(&next);
-        iterations += next.certificate.iterations;
-        settled = next_value >= value - SMALLEST_FALL * value.abs();
-        if next_value < value {
-            (solution, value) = (next, next_value);
-        }
-        if settled {
-            break;
+
+    fn new(value: f64, solution: Solution) -> Self {
+        Self {
+            iterations: solution.certificate.iterations,
+            solution,
+            value,
+            has_settled: false,
         }
     }
-    let inner = solution.certificate;
-    let certificate = Certificate {
-        primal: value,
-        dual: value - inner.gap,
-        gap: inner.gap,
-        iterations,
-        converged: settled && inner.converged,
-    };
-    (solution, certificate)
+
+    fn advance(&mut self, value: f64, solution: Solution) {
+        self.iterations += solution.certificate.iterations;
+        self.has_settled = value >= self.value - Self::SMALLEST_FALL * self.value.abs();
+        if value < self.value {
+            (self.value, self.solution) = (value, solution);
+        }
+    }
+
+    fn certificate(&self) -> Certificate {
+        let inner = self.solution.certificate;
+        Certificate {
+            primal: self.value,
+            dual: self.value - inner.gap,
+            gap: inner.gap,
+            iterations: self.iterations,
+            converged: self.has_settled && inner.converged,
+        }
+    }
 }

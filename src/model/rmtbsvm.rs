@@ -73,6 +73,7 @@ impl Method for Rmtbsvm {
     const TITLE: &'static str = "RMTBSVM";
     const ABOUT: &'static str =
         "capped L1 similarity, hinge dissimilarity, manifold term (after Zhang et al. 2023)";
+    const LOSSES: [&'static str; 2] = ["min(|a|, ε)", "[s − a]₊"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {
@@ -108,6 +109,7 @@ impl Method for Rmtbsvm {
             machine,
             certificate: solved.certificate,
             trace: Vec::new(),
+            learnt: None,
         })
     }
 

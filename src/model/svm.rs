@@ -86,6 +86,7 @@ impl Method for Svm {
     const NAME: &'static str = "svm";
     const TITLE: &'static str = "SVM";
     const ABOUT: &'static str = "one-versus-one C-SVC: hinge loss, bias (Cortes and Vapnik, 1995)";
+    const LOSSES: [&'static str; 2] = ["–", "[1 − a]₊ on the margin of a pair"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {
@@ -197,6 +198,7 @@ fn assemble(n: usize, classes: usize, samples: &[Vec<usize>], solved: &[Binary])
         },
         certificate: Certificate::total(solved.iter().map(|binary| binary.certificate)),
         trace: Vec::new(),
+        learnt: None,
     }
 }
 

@@ -48,6 +48,7 @@ impl Method for Twsvm {
     const NAME: &'static str = "twsvm";
     const TITLE: &'static str = "TWSVM";
     const ABOUT: &'static str = "square similarity, hinge dissimilarity (Shao et al. 2011)";
+    const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {

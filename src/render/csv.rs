@@ -1,13 +1,15 @@
 //! `table.csv`: one line per dataset and method, numbers in full, for scripts.
 
-use super::{Cell, ExportError, Exporter, Summary, Verdict};
+use super::tables::TextTable;
+use super::{Cell, ExportError, Exporter, Paired, Summary, Verdict};
 use crate::paper::Mark;
+use crate::stats::Reproduction;
 
 /// Writes `table.csv`.
 #[derive(Clone, Copy, Debug)]
 pub struct Csv;
 
-const HEADER: [&str; 17] = [
+const HEADER: [&str; 29] = [
     "dataset",
     "method",
     "label",
@@ -25,6 +27,18 @@ const HEADER: [&str; 17] = [
     "failed",
     "skipped",
     "missing",
+    "p_welch",
+    "verdict",
+    "common_splits",
+    "reference_minus_method",
+    "interval_low",
+    "interval_high",
+    "cohens_dz",
+    "p_wilcoxon",
+    "p_naive_holm",
+    "p_corrected_holm",
+    "p_wilcoxon_holm",
+    "cautions",
 ];
 
 impl Exporter for Csv {
@@ -34,10 +48,13 @@ impl Exporter for Csv {
 
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
         let mut text = HEADER.join(",") + "\n";
+        let cautions = summary.cautions.join(" ");
         for row in &summary.rows {
             for (cell, column) in row.cells.iter().zip(&summary.columns) {
                 let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
-                let fields: Vec<String> = names.into_iter().chain(figures(cell)).collect();
+                let fields: Vec<String> = (names.into_iter().chain(figures(cell)))
+                    .chain([cautions.clone()])
+                    .collect();
                 text.push_str(&fields.join(","));
                 text.push('\n');
             }
@@ -46,7 +63,33 @@ impl Exporter for Csv {
     }
 }
 
-fn figures(cell: &Cell) -> [String; HEADER.len() - 3] {
+fn figures(cell: &Cell) -> impl Iterator<Item = String> {
+    outcome(cell).into_iter().chain(tests(cell))
+}
+
+/// Differences and tests, in the header's order.
+fn tests(cell: &Cell) -> [String; 11] {
+    let paired = cell.paired.as_ref();
+    let of = |get: fn(&Paired) -> Option<f64>| {
+        optional(paired.and_then(get).filter(|x| x.is_finite()).map(rounded))
+    };
+    let verdict = cell.reproduction.map_or("", Reproduction::word);
+    [
+        optional(cell.welch.map(|test| rounded(test.p))),
+        verdict.to_owned(),
+        paired.map_or(String::new(), |p| p.naive.n.to_string()),
+        of(|p| Some(p.naive.mean_difference)),
+        of(|p| p.interval().map(|(low, _)| low)),
+        of(|p| p.interval().map(|(_, high)| high)),
+        of(|p| Some(p.effect)),
+        of(|p| Some(p.signed_rank)),
+        of(|p| Some(p.holm.naive)),
+        of(|p| p.holm.corrected),
+        of(|p| Some(p.holm.signed_rank)),
+    ]
+}
+
+fn outcome(cell: &Cell) -> [String; 14] {
     let p = |verdict: &Option<Verdict>| optional(verdict.as_ref().map(|v| rounded(v.p)));
     let mark = |verdict: &Option<Verdict>| verdict.as_ref().map(Verdict::mark).unwrap_or_default();
     let paper_mark = cell.paper.and_then(|paper| paper.mark);
@@ -68,13 +111,23 @@ fn figures(cell: &Cell) -> [String; HEADER.len() - 3] {
     ]
 }
 
+/// A table of text as CSV.
+pub(super) fn text_table(table: &TextTable) -> String {
+    let lines = std::iter::once(&table.header).chain(&table.rows);
+    let line = |fields: &Vec<String>| {
+        let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
+        fields.join(",") + "\n"
+    };
+    lines.map(line).collect()
+}
+
 /// The shortest digits that read back as the same number; nothing for no number.
 pub(super) fn optional(value: Option<f64>) -> String {
     value.map(|value| format!("{value:?}")).unwrap_or_default()
 }
 
 /// Ten significant digits: beyond them p depends on the platform's mathematics library.
-fn rounded(p: f64) -> f64 {
+pub(super) fn rounded(p: f64) -> f64 {
     format!("{p:.9e}").parse().unwrap_or(p)
 }
 

@@ -1,9 +1,11 @@
 //! `table.tex`: booktabs tables to be included in a document.
 
-use super::text::{letter, number, signed};
+use super::tables::{self, TextTable};
+use super::text::{letter, listed, number, p_value, signed};
 use super::warnings::shape;
 use super::{Cell, ExportError, Exporter, Place, Row, Summary};
 use crate::paper;
+use crate::stats::Reproduction;
 
 /// Writes `table.tex`.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +23,24 @@ impl Exporter for Latex {
             text.push('\n');
             text.push_str(&beside(summary, table));
         }
+        for table in tables::all(summary) {
+            text.push('\n');
+            text.push_str(&other(summary, &table));
+        }
         Ok(text.into_bytes())
     }
 }
 
 fn header(summary: &Summary) -> String {
-    let labels = match summary.paper {
-        Some(_) => format!("{0} and {0}-paper", label(summary)),
-        None => label(summary),
-    };
+    let own = label(summary);
+    let beside = summary.paper.map(|_| format!("{own}-paper"));
+    let others = tables::all(summary);
+    let others = others.iter().map(|table| format!("{own}-{}", table.name));
+    let labels: Vec<String> = std::iter::once(own.clone())
+        .chain(beside)
+        .chain(others)
+        .collect();
+    let labels = listed(&labels);
     format!(
         "% Include with \\input{{table.tex}} in a document that loads \\usepackage{{booktabs}};\n\
          % if it loads graphicx too, a table wider than the line shrinks to it.\n\
@@ -67,11 +78,7 @@ fn ours(summary: &Summary) -> String {
         body.push_str("\\midrule\n");
         body.push_str(&line(&names.into_iter().chain(average).collect::<Vec<_>>()));
     }
-    let title = if summary.title.is_empty() {
-        &summary.experiment
-    } else {
-        &summary.title
-    };
+    let title = summary.heading();
     let caption = format!(
         "{}. Test accuracy in percent, mean $\\pm$ standard deviation over splits. \
          The best of a row is bold, the second best italic.",
@@ -82,7 +89,16 @@ fn ours(summary: &Summary) -> String {
 }
 
 fn beside(summary: &Summary, table: &paper::Table) -> String {
-    let header = ["Dataset", "Method", "Paper", "Ours", "Difference"].map(str::to_owned);
+    let header = [
+        "Dataset",
+        "Method",
+        "Paper",
+        "Ours",
+        "Difference",
+        "Welch's $p$",
+        "Verdict",
+    ];
+    let header = header.map(str::to_owned);
     let mut body = line(&header);
     for row in &summary.rows {
         let other = if row.other_problem { " $\\neq$" } else { "" };
@@ -102,6 +118,10 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
                 our_cell(summary, cell),
                 cell.difference
                     .map_or("--".to_owned(), |d| escape(&signed(d))),
+                (cell.welch).map_or("--".to_owned(), |test| escape(&p_value(test.p))),
+                cell.reproduction
+                    .map_or("--", Reproduction::word)
+                    .to_owned(),
             ]));
         }
     }
@@ -116,7 +136,30 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
         }
     );
     let label = format!("{}-paper", label(summary));
-    float(&caption, &label, "llccr", &body, &[])
+    float(&caption, &label, "llccrrl", &body, &[])
+}
+
+/// Rows of a table that fit a page; longer ones are cut, and the Markdown has them all.
+const ROWS: usize = 60;
+
+/// A table of text.
+pub(super) fn other(summary: &Summary, table: &TextTable) -> String {
+    let fields = |row: &[String]| row.iter().map(|field| escape(field)).collect::<Vec<_>>();
+    let mut body = line(&fields(&table.header)) + "\\midrule\n";
+    for row in table.rows.iter().take(ROWS) {
+        body.push_str(&line(&fields(row)));
+    }
+    let mut notes = vec![escape(&table.note)];
+    if table.rows.len() > ROWS {
+        notes.push(format!(
+            "{} more rows are in table.md.",
+            table.rows.len() - ROWS
+        ));
+    }
+    notes.retain(|note| !note.is_empty());
+    let columns = "l".repeat(table.words) + &"r".repeat(table.header.len() - table.words);
+    let label = format!("{}-{}", label(summary), table.name);
+    float(&escape(&table.caption), &label, &columns, &body, &notes)
 }
 
 /// A floating table that shrinks to the line where it is too wide and graphicx is loaded.
@@ -141,14 +184,15 @@ fn float(caption: &str, label: &str, columns: &str, body: &str, notes: &[String]
     text + "\\end{table}\n"
 }
 
-/// Legend, footnotes and warnings, a paragraph each.
+/// Warnings, legend, footnotes and findings, a paragraph each.
 fn notes(summary: &Summary) -> Vec<String> {
     let legend = summary.legend().into_iter().map(|line| escape(&line));
     let footnotes = (summary.footnotes.iter().enumerate())
         .map(|(index, note)| format!("{} {}", superscript(&letter(index)), escape(note)));
     let warnings = (summary.warnings.iter())
         .map(|warning| format!("\\textbf{{Warning:}} {}", escape(warning)));
-    legend.chain(footnotes).chain(warnings).collect()
+    let findings = summary.findings.iter().map(|finding| escape(finding));
+    (warnings.chain(legend).chain(footnotes).chain(findings)).collect()
 }
 
 fn name(summary: &Summary, row: &Row) -> String {
@@ -240,6 +284,11 @@ fn escape(text: &str) -> String {
             '≤' => escaped.push_str(r"$\leq$"),
             '≥' => escaped.push_str(r"$\geq$"),
             '↑' => escaped.push_str(r"$\uparrow$"),
+            '²' => escaped.push_str("$^2$"),
+            '₊' => escaped.push_str("$_+$"),
+            'ε' => escaped.push_str(r"$\epsilon$"),
+            'τ' => escaped.push_str(r"$\tau$"),
+            'γ' => escaped.push_str(r"$\gamma$"),
             // The default font encoding has the letters of Latin-1 but for these four.
             'Ð' | 'ð' | 'Þ' | 'þ' => escaped.push_str(&code_point(c)),
             'À'..='ÿ' if c.is_alphabetic() => escaped.push(c),

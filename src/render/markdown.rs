@@ -1,9 +1,11 @@
-//! `table.md`: ours with both marks, the paper beside ours, footnotes and warnings.
+//! `table.md`: findings, ours with both marks, the paper beside ours, tests, footnotes and warnings.
 
-use super::text::{letter, number, plus_minus, signed};
+use super::tables::{self, TextTable};
+use super::text::{letter, number, p_value, plus_minus, signed};
 use super::warnings::shape;
 use super::{Cell, ExportError, Exporter, Place, Row, Summary};
 use crate::paper::{self, Mark};
+use crate::stats::Reproduction;
 
 /// Writes `table.md`.
 #[derive(Clone, Copy, Debug)]
@@ -17,23 +19,26 @@ impl Exporter for Markdown {
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
         let blocks = [
             Some(heading(summary)),
+            warnings(summary),
+            findings(summary),
             Some(ours(summary)),
             summary.paper.map(|table| beside(summary, table)),
+        ];
+        let others = tables::all(summary);
+        let ending = [
             footnotes(summary),
-            warnings(summary),
             Some(format!("{}\n", escape(&summary.provenance))),
         ];
-        let blocks: Vec<String> = blocks.into_iter().flatten().collect();
+        let blocks: Vec<String> = (blocks.into_iter().flatten())
+            .chain(others.iter().map(other))
+            .chain(ending.into_iter().flatten())
+            .collect();
         Ok(blocks.join("\n").into_bytes())
     }
 }
 
 fn heading(summary: &Summary) -> String {
-    let title = if summary.title.is_empty() {
-        &summary.experiment
-    } else {
-        &summary.title
-    };
+    let title = summary.heading();
     format!("# {}\n\n{}\n", escape(title), escape(&summary.state))
 }
 
@@ -75,8 +80,19 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
         "## Beside the paper's Table {}: {}\n\n{}{}",
         escape(&table.table),
         escape(&table.caption),
-        line(&["Dataset", "Method", "Paper", "Ours", "Difference"].map(str::to_owned)),
-        rule(&["---", "---"], 3)
+        line(
+            &[
+                "Dataset",
+                "Method",
+                "Paper",
+                "Ours",
+                "Difference",
+                "Welch's p",
+                "Verdict"
+            ]
+            .map(str::to_owned)
+        ),
+        rule(&["---", "---"], 5)
     );
     for row in &summary.rows {
         for (cell, column) in row.cells.iter().zip(&summary.columns) {
@@ -90,6 +106,8 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
                 paper_cell(paper),
                 our_cell(summary, cell),
                 cell.difference.map_or("–".to_owned(), signed),
+                cell.welch.map_or("–".to_owned(), |test| p_value(test.p)),
+                cell.reproduction.map_or("–", Reproduction::word).to_owned(),
             ];
             text.push_str(&line(&cells));
         }
@@ -99,6 +117,34 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
         text.push_str(" ≠: not the problem of the paper's row, see the warnings.");
     }
     text + "\n"
+}
+
+/// A table of text under its caption.
+pub(super) fn other(table: &TextTable) -> String {
+    let numbers = table.header.len() - table.words;
+    let mut text = format!(
+        "## {}\n\n{}{}",
+        escape(&table.caption),
+        line(&escaped(&table.header)),
+        rule(&vec!["---"; table.words], numbers)
+    );
+    for row in &table.rows {
+        text.push_str(&line(&escaped(row)));
+    }
+    if !table.note.is_empty() {
+        text.push_str(&format!("\n{}\n", escape(&table.note)));
+    }
+    text
+}
+
+fn escaped(fields: &[String]) -> Vec<String> {
+    fields.iter().map(|field| escape(field)).collect()
+}
+
+fn findings(summary: &Summary) -> Option<String> {
+    let lines = summary.findings.iter();
+    let lines: Vec<String> = lines.map(|line| format!("- {}\n", escape(line))).collect();
+    (!lines.is_empty()).then(|| format!("## In words\n\n{}", lines.concat()))
 }
 
 fn footnotes(summary: &Summary) -> Option<String> {

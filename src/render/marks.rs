@@ -145,6 +145,7 @@ mod tests {
         TTest {
             n: 10,
             mean_difference,
+            standard_error: 1.0,
             t: mean_difference,
             p,
         }

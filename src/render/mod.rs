@@ -1,12 +1,18 @@
 //! Tables from a results folder: nothing is fitted here, everything comes from plan and ledger.
 //!
 //! [`Summary`] is the table as a model. Each [`Exporter`] turns it into one file:
-//! [`Markdown`], [`Latex`], [`Csv`], [`AccuracyFigure`] and, with the feature `parquet`,
-//! `CellsParquet`; [`Terminal`] turns it into text for a screen. [`folder`] reads a results folder and writes every file.
+//! [`Markdown`], [`Latex`], [`Csv`], [`Report`] and, with the feature `parquet`, `CellsParquet`;
+//! [`figures`] draws what the ledger has the numbers for; [`Terminal`] turns the table into text for a screen.
+//! [`folder`] reads a results folder and writes every file.
 //! Files hold no times and no paths of the machine: rendering again gives the same bytes.
 
+mod across;
+mod claims;
+mod compare;
+mod counts;
 mod csv;
 mod figure;
+mod findings;
 mod latex;
 mod markdown;
 mod marks;
@@ -14,31 +20,43 @@ mod notes;
 mod origin;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod report;
+mod reproduction;
+mod sidecar;
+mod study;
 mod summary;
+mod tables;
 mod terminal;
 mod text;
 mod warnings;
 
+pub use across::{Ranks, Tally};
+pub use claims::{Answer, Claim};
+pub use compare::Paired;
 pub use csv::Csv;
-pub use figure::AccuracyFigure;
+pub use figure::{Drawn, figures};
 pub use latex::Latex;
 pub use markdown::Markdown;
 pub use marks::{Comparison, Verdict};
 #[cfg(feature = "parquet")]
 pub use parquet::CellsParquet;
-pub use summary::{Cell, Column, Counts, Place, Ranks, Row, Summary};
+pub use report::Report;
+pub use sidecar::{Mapped, Trace, TracePoint};
+pub use summary::{Cell, Column, Counts, Place, Row, Summary};
 pub use terminal::Terminal;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::ledger::{self, Plan};
+use crate::ledger::{self, Plan, Record};
+use crate::spec::Rendering;
 
 /// Turns a table into one file of the results folder.
-pub trait Exporter {
+pub trait Exporter: Sync {
     /// Path of the file in the results folder, with `/` between folders.
     fn file_name(&self) -> &str;
 
@@ -68,6 +86,11 @@ pub enum RenderError {
     NoPlan(PathBuf),
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error(
+        "{} was not written by npsvcpp and is left alone; move it away to have an index page there",
+        .0.display()
+    )]
+    NotOurs(PathBuf),
     #[error(transparent)]
     Export(#[from] ExportError),
     #[error("cannot write {}: {source}", path.display())]
@@ -84,34 +107,35 @@ pub struct Rendered {
 }
 
 /// Every exporter of this build.
-pub fn exporters() -> Vec<Box<dyn Exporter>> {
-    let mut exporters: Vec<Box<dyn Exporter>> = vec![
+pub fn exporters() -> Vec<Box<dyn Exporter + Send>> {
+    vec![
         Box::new(Markdown),
         Box::new(Latex),
         Box::new(Csv),
         #[cfg(feature = "parquet")]
         Box::new(CellsParquet),
-    ];
-    for file in AccuracyFigure::ALL {
-        exporters.push(Box::new(file));
-    }
-    exporters
+        Box::new(Report),
+    ]
 }
 
-/// Reads `plan.json` and `ledger.jsonl` of `dir` and writes every exporter's file into it.
+/// Reads `plan.json` and the ledgers of `dir` and writes every exporter's file into it that the
+/// experiment asks for.
 ///
 /// Each file is replaced whole or not at all, and none is touched unless all could be built.
 pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
     let (summary, warnings) = read(dir)?;
-    let contents = exporters()
-        .iter()
-        .map(|exporter| {
-            let path = dir.join(exporter.file_name());
-            Ok((path, exporter.export(&summary)?))
-        })
-        .collect::<Result<Vec<_>, ExportError>>()?;
+    write_all(dir, summary, warnings)
+}
+
+/// Writes every file of a table that the experiment asks for into `dir`.
+pub fn write_all(
+    dir: &Path,
+    summary: Summary,
+    warnings: Vec<String>,
+) -> Result<Rendered, RenderError> {
     let mut files = Vec::new();
-    for (path, bytes) in contents {
+    for (path, bytes) in contents(&summary)? {
+        let path = dir.join(path);
         write(&path, &bytes).map_err(|source| RenderError::Write {
             path: path.clone(),
             source,
@@ -123,6 +147,89 @@ pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
         summary,
         warnings,
     })
+}
+
+/// Writes `index.html` over several rendered folders into the folder they all lie in.
+///
+/// `None`, and nothing written, if they lie in different ones.
+pub fn index(folders: &[(&Path, &Summary)]) -> Result<Option<PathBuf>, RenderError> {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let paths: Vec<PathBuf> = folders.iter().map(|(path, _)| absolute(path)).collect();
+    let Some(parent) = paths.first().and_then(|path| path.parent()) else {
+        return Ok(None);
+    };
+    if paths.iter().any(|path| path.parent() != Some(parent)) {
+        return Ok(None);
+    }
+    let experiments: Vec<(String, &Summary)> = (paths.iter().zip(folders))
+        .map(|(path, (_, summary))| {
+            let folder = path.file_name().unwrap_or_default().to_string_lossy();
+            (format!("{folder}/{}", report::FILE), *summary)
+        })
+        .collect();
+    // As the user wrote it, where that names a folder and not the way to one.
+    let written = (folders.first())
+        .filter(|(path, _)| path.file_name().is_some())
+        .and_then(|(path, _)| path.parent());
+    let path = written.unwrap_or(parent).join(report::INDEX);
+    if fs::read_to_string(&path).is_ok_and(|text| !text.contains(report::GENERATOR)) {
+        return Err(RenderError::NotOurs(path));
+    }
+    let bytes = report::index(&experiments)?;
+    write(&path, &bytes).map_err(|source| RenderError::Write {
+        path: path.clone(),
+        source,
+    })?;
+    Ok(Some(path))
+}
+
+/// Every file the experiment asks for, with its path in the results folder. Pictures take the most time, so all files
+/// are built side by side.
+fn contents(summary: &Summary) -> Result<Vec<(String, Vec<u8>)>, ExportError> {
+    let is_wanted = |file: &str| Rendering::asks_for(&summary.render, file);
+    let mut drawn = figures(summary);
+    drawn.retain(|drawn| is_wanted(&format!("figures/{}.svg", drawn.name)));
+    let exported = || {
+        let mut exporters = exporters();
+        exporters.retain(|exporter| is_wanted(exporter.file_name()));
+        let files = exporters.par_iter().map(|exporter| {
+            let file = exporter.file_name().to_owned();
+            Ok((file, exporter.export(summary)?))
+        });
+        files.collect::<Result<Vec<_>, ExportError>>()
+    };
+    let pictures = || {
+        let files = drawn.par_iter().map(|drawn| {
+            let file = |ending: &str| format!("figures/{}.{ending}", drawn.name);
+            Ok([
+                (file("svg"), drawn.svg()?),
+                (file("png"), drawn.png()?),
+                (file("csv"), drawn.data.clone().into_bytes()),
+            ])
+        });
+        files.collect::<Result<Vec<_>, ExportError>>()
+    };
+    let (exported, pictures) = rayon::join(exported, pictures);
+    let mut files = exported?;
+    files.extend(times(summary));
+    files.extend(pictures?.into_iter().flatten());
+    Ok(files)
+}
+
+/// `times.md`, `times.tex` and `times.csv`, where times are known: seconds per fit, beside those of the
+/// paper's Table A.1. In files of their own, since they differ from run to run.
+fn times(summary: &Summary) -> Vec<(String, Vec<u8>)> {
+    let Some(table) = tables::times(summary) else {
+        return Vec::new();
+    };
+    let texts = [
+        ("times.md", markdown::other(&table)),
+        ("times.tex", latex::other(summary, &table)),
+        ("times.csv", csv::text_table(&table)),
+    ];
+    texts
+        .map(|(file, text)| (file.to_owned(), text.into_bytes()))
+        .to_vec()
 }
 
 /// Replaces a file whole or not at all; makes its folder if need be.
@@ -143,15 +250,46 @@ pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
             source,
         },
     })?;
-    let path = dir.join(ledger::FILE);
-    let contents = ledger::read(&path).map_err(|source| RenderError::Read { path, source })?;
-    let mut summary = Summary::new(&plan, &contents.latest());
+    let mut contents = ledger::read_folder(dir).map_err(|source| RenderError::Read {
+        path: dir.join(ledger::FILE),
+        source,
+    })?;
+    let passed_over = std::mem::take(&mut contents.warnings);
+    let summary = summarise(dir, &plan, contents.into_latest(), passed_over.len());
+    Ok((summary, passed_over))
+}
+
+/// The table of a plan and the latest record of every cell, with what lies beside them in `dir`.
+/// `passed_over` is how many lines of the ledgers are no records.
+pub fn summarise(dir: &Path, plan: &Plan, records: Vec<Record>, passed_over: usize) -> Summary {
+    let mut summary = Summary::of(plan, records);
+    summary.origin = origin::recorded(dir);
+    sidecar::read(dir, &mut summary);
+    summary.spec = fs::read_to_string(dir.join("spec.yaml")).ok();
     // A torn line whose cell was run again takes nothing from the table.
-    if !contents.warnings.is_empty() && !summary.counts.complete() {
-        let lines = text::counted(contents.warnings.len(), "line");
+    if passed_over > 0 && !summary.counts.complete() {
+        let lines = text::counted(passed_over, "line");
         summary.warnings.push(format!(
             "ignored: {lines} of the ledger, torn or no record; run again to fill the gap"
         ));
     }
-    Ok((summary, contents.warnings))
+    summary
+}
+
+/// Whether the files of a table in `dir` are there and newer than ledgers, plan and program, so that
+/// writing them again would give the same bytes.
+pub fn is_current(dir: &Path, summary: &Summary) -> bool {
+    let date = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let dates: Option<Vec<_>> = exporters()
+        .iter()
+        .map(|exporter| exporter.file_name())
+        .filter(|file| Rendering::asks_for(&summary.render, file))
+        .map(|file| date(&dir.join(file)))
+        .collect();
+    let oldest = dates.and_then(|dates| dates.into_iter().min());
+    let mut sources = ledger::ledgers(dir).unwrap_or_default();
+    sources.push(dir.join(Plan::FILE));
+    sources.extend(std::env::current_exe());
+    let newest = sources.iter().filter_map(|source| date(source)).max();
+    matches!((oldest, newest), (Some(oldest), Some(newest)) if newest < oldest)
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::counts::{Outcome, Outcomes};
 use super::marks::Comparison;
-use super::summary::{Cell, Column, Outcome, Outcomes, Row};
+use super::summary::{Cell, Column, Row};
 use super::text::{clean, listed};
 use crate::ledger::{Plan, PlannedDataset};
 use crate::stats::common_differences;
@@ -80,7 +81,7 @@ fn no_results(
     outcomes: &[BTreeMap<usize, Outcome>],
 ) -> Option<String> {
     let all = || outcomes.iter().flat_map(BTreeMap::values);
-    if all().any(|outcome| matches!(outcome, Outcome::Ok(_))) {
+    if all().any(|outcome| matches!(outcome, Outcome::Ok(..))) {
         return None;
     }
     if let Some(reason) = &dataset.unavailable {
@@ -132,7 +133,7 @@ fn ending(outcomes: &BTreeMap<usize, Outcome>) -> Option<String> {
         let (word, reason) = match outcome {
             Outcome::Failed(reason) => ("failed", reason.as_str()),
             Outcome::Skipped(reason) => ("skipped", reason.as_str()),
-            Outcome::Ok(_) | Outcome::Missing => continue,
+            Outcome::Ok(..) | Outcome::Missing => continue,
         };
         let known = reasons
             .iter_mut()

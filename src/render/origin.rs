@@ -1,8 +1,20 @@
 //! Two sentences about where a table comes from: how far its run got, and what made its numbers.
 
+use std::path::Path;
+
+use serde_json::Value;
+
 use super::summary::Counts;
 use super::text::{clean, counted, listed};
 use crate::ledger::{Plan, Record};
+
+/// `provenance.json` of a results folder; null if it cannot be read, since it is only told.
+pub(super) fn recorded(dir: &Path) -> Value {
+    let text = std::fs::read(dir.join("provenance.json"));
+    text.ok()
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or(Value::Null)
+}
 
 /// How far the experiment has got.
 pub(super) fn state(counts: Counts) -> String {

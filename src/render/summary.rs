@@ -2,13 +2,21 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde_json::Value;
+
+use super::across::{self, Ranks, Tally};
+use super::claims::{self, Claim};
+use super::compare::{self, Paired};
+pub use super::counts::Counts;
+use super::counts::{Outcome, Outcomes};
 use super::marks::{Comparison, Verdict};
+use super::sidecar::{Mapped, Trace};
 use super::text::{clean, letter, listed};
-use super::{notes, origin, warnings};
+use super::{findings, notes, origin, reproduction, warnings};
 use crate::ledger::{Plan, PlannedDataset, Record, Status};
 use crate::paper::{self, Unit};
-use crate::spec::{DatasetSpec, Test};
-use crate::stats::{self, Friedman};
+use crate::spec::{DatasetSpec, Protocol, Rendering};
+use crate::stats::{self, Reproduction, Welch};
 
 /// A results folder as a table: datasets in rows, methods in columns.
 #[derive(Clone, Debug)]
@@ -16,10 +24,16 @@ pub struct Summary {
     /// Name of the experiment.
     pub experiment: String,
     pub title: String,
+    /// How the parameters were set, where the experiment says so.
+    pub protocol: Option<Protocol>,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
     /// Ranks over the datasets that every method completed, if there are two or more.
     pub ranks: Option<Ranks>,
+    /// The reference method against each of the others, over the datasets; one per column.
+    pub tallies: Vec<Option<Tally>>,
+    /// The paper's claims about its method, as far as ours can speak to them.
+    pub claims: Vec<Claim>,
     /// What methods are tested against, if the experiment asks for it.
     pub comparison: Option<Comparison>,
     /// The table of the paper that stands beside ours; only if they have a cell in common.
@@ -28,14 +42,32 @@ pub struct Summary {
     pub counts: Counts,
     /// One sentence: how far the experiment has got.
     pub state: String,
+    /// What the numbers say, in sentences, the most important first.
+    pub findings: Vec<String>,
     /// Referred to by rows and cells by their index.
     pub footnotes: Vec<String>,
     /// What a reader must know before believing the table.
     pub warnings: Vec<String>,
+    /// The same as words for scripts, such as `chosen-on-test`.
+    pub cautions: Vec<&'static str>,
     /// What made these numbers.
     pub provenance: String,
     /// The records behind the table, in the plan's order.
     pub records: Vec<Record>,
+    /// What the experiment wants written.
+    pub render: Vec<Rendering>,
+    /// Row and column of each record.
+    places: Vec<(usize, usize)>,
+    /// The plan, without its cells.
+    pub plan: Plan,
+    /// Traces of the first split's fits, if they were read.
+    pub traces: Vec<Trace>,
+    /// Maps of samples, if they were read.
+    pub maps: Vec<Mapped>,
+    /// `provenance.json`, as far as it was read; null if not.
+    pub origin: Value,
+    /// `spec.yaml`, if it was read.
+    pub spec: Option<String>,
 }
 
 /// A method of the table.
@@ -70,14 +102,22 @@ pub struct Cell {
     pub values: BTreeMap<usize, f64>,
     pub mean: Option<f64>,
     pub deviation: Option<f64>,
+    /// Mean time of a fit, its choice of parameters not included.
+    pub fit_seconds: Option<f64>,
     /// By the paper's paired t-test.
     pub naive: Option<Verdict>,
     /// By the test corrected for overlapping training sets.
     pub corrected: Option<Verdict>,
+    /// Everything known about the difference from the reference.
+    pub paired: Option<Paired>,
     pub place: Place,
     pub paper: Option<&'static paper::Cell>,
     /// Ours minus the paper's.
     pub difference: Option<f64>,
+    /// Ours against the paper's, where both have a deviation.
+    pub welch: Option<Welch>,
+    /// What ours says about the paper's; `None` where the paper has no number.
+    pub reproduction: Option<Reproduction>,
     pub footnotes: Vec<usize>,
 }
 
@@ -90,115 +130,52 @@ pub enum Place {
     Other,
 }
 
-/// How splits ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub ok: usize,
-    pub failed: usize,
-    pub skipped: usize,
-    /// Planned, but not in the ledger.
-    pub missing: usize,
-}
-
-/// Average ranks over datasets, 1 being best.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ranks {
-    /// One per column.
-    pub average: Vec<f64>,
-    pub datasets: usize,
-    /// From three methods on.
-    pub friedman: Option<Friedman>,
-}
-
-impl Counts {
-    pub fn planned(self) -> usize {
-        self.ok + self.failed + self.skipped + self.missing
-    }
-
-    /// Whether every planned split succeeded.
-    pub fn complete(self) -> bool {
-        self.ok > 0 && self.ok == self.planned()
-    }
-
-    fn count(&mut self, outcome: &Outcome) {
-        match outcome {
-            Outcome::Ok(_) => self.ok += 1,
-            Outcome::Failed(_) => self.failed += 1,
-            Outcome::Skipped(_) => self.skipped += 1,
-            Outcome::Missing => self.missing += 1,
-        }
-    }
-}
-
-impl std::ops::Add for Counts {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            ok: self.ok + other.ok,
-            failed: self.failed + other.failed,
-            skipped: self.skipped + other.skipped,
-            missing: self.missing + other.missing,
-        }
-    }
-}
-
-/// What the ledger says about one split of a cell.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Outcome {
-    Ok(f64),
-    Failed(String),
-    Skipped(String),
-    Missing,
-}
-
-impl Outcome {
-    fn of(record: Option<&Record>) -> Self {
-        let Some(record) = record else {
-            return Self::Missing;
-        };
-        let reason = || match &record.error {
-            Some(error) => clean(error),
-            None => "no reason given".to_owned(),
-        };
-        match (record.status, record.accuracy) {
-            (Status::Ok, Some(accuracy)) if accuracy.is_finite() => Self::Ok(accuracy),
-            (Status::Ok, _) => Self::Failed("the record holds no accuracy".to_owned()),
-            (Status::Failed, _) => Self::Failed(reason()),
-            (Status::Skipped, _) => Self::Skipped(reason()),
-        }
-    }
-}
-
-/// Outcomes by row, column and split.
-pub(super) type Outcomes = Vec<Vec<BTreeMap<usize, Outcome>>>;
-
 impl Summary {
     /// Builds the table from a plan and the latest record of each cell.
     ///
     /// Only cells of the plan count; records of others (of older parameters, data or code) are
     /// counted in a warning.
     pub fn new(plan: &Plan, records: &[&Record]) -> Self {
-        let by_cell: HashMap<&str, &Record> = records
-            .iter()
-            .map(|record| (record.cell.as_str(), *record))
+        Self::of(
+            plan,
+            records.iter().map(|record| (*record).clone()).collect(),
+        )
+    }
+
+    /// As [`Summary::new`], without copies: a ledger may hold 100,000 records.
+    pub(super) fn of(plan: &Plan, records: Vec<Record>) -> Self {
+        let mut owned: HashMap<String, Record> = (records.into_iter())
+            .map(|record| (record.cell.clone(), record))
+            .collect();
+        let recorded = owned.len();
+        let by_cell: HashMap<&str, &Record> = (owned.iter())
+            .map(|(cell, record)| (cell.as_str(), record))
             .collect();
         let outcomes = outcomes(plan, &by_cell);
         let columns = columns(plan);
         let (comparison, unknown_reference) = Comparison::of(plan, &columns);
         let (paper, unknown_table) = paper_table(plan);
         let mut rows = rows(plan, &outcomes, comparison.as_ref(), paper);
+        compare::adjust(&mut rows);
         let footnotes = notes::attach(plan, &columns, comparison.as_ref(), &outcomes, &mut rows);
         let paper = paper.filter(|_| rows.iter().flat_map(|row| &row.cells).any(has_paper));
         let counts = (rows.iter().flat_map(|row| &row.cells))
             .fold(Counts::default(), |sum, cell| sum + cell.counts);
-        let used: Vec<Record> = (plan.cells.iter())
-            .filter_map(|cell| by_cell.get(cell.cell.as_str()).map(|r| (*r).clone()))
-            .collect();
+        let (places, used): (Vec<_>, Vec<_>) = (plan.cells.iter())
+            .filter_map(|cell| {
+                let record = owned.remove(&cell.cell)?;
+                Some(((cell.dataset, cell.method), record))
+            })
+            .unzip();
         let mut summary = Self {
             experiment: clean(&plan.experiment.name),
             title: clean(&plan.experiment.title),
-            ranks: ranks(&rows),
+            protocol: plan.experiment.protocol,
+            ranks: across::ranks(&rows),
+            tallies: across::tallies(&rows, comparison.as_ref(), columns.len()),
+            claims: claims::of(paper, &columns, comparison.as_ref(), &rows),
+            findings: Vec::new(),
+            cautions: Vec::new(),
             provenance: origin::provenance(plan, &used),
             state: origin::state(counts),
             columns,
@@ -209,10 +186,50 @@ impl Summary {
             footnotes,
             warnings: unknown_reference.into_iter().chain(unknown_table).collect(),
             records: used,
+            render: plan.experiment.render.clone(),
+            places,
+            plan: without_cells(plan),
+            traces: Vec::new(),
+            maps: Vec::new(),
+            origin: Value::Null,
+            spec: None,
         };
-        let found = warnings::all(plan, &summary, by_cell.len());
-        summary.warnings.extend(found);
+        for warning in warnings::all(plan, &summary, recorded) {
+            summary.warnings.push(warning.text);
+            summary.cautions.push(warning.caution);
+        }
+        summary.cautions.dedup();
+        summary.findings = findings::of(&summary);
         summary
+    }
+
+    /// The records of every row and column.
+    pub fn cells(&self) -> Vec<Vec<Vec<&Record>>> {
+        let mut cells = vec![vec![Vec::new(); self.columns.len()]; self.rows.len()];
+        for (record, &(row, column)) in self.records.iter().zip(&self.places) {
+            let cell = cells.get_mut(row).and_then(|row| row.get_mut(column));
+            if let Some(cell) = cell {
+                cell.push(record);
+            }
+        }
+        cells
+    }
+
+    /// The parameters of a column's first cell that was fitted.
+    pub fn parameters(&self, column: usize) -> Option<&Value> {
+        let mut records = self.records.iter().zip(&self.places);
+        let fitted =
+            records.find(|(record, place)| place.1 == column && record.status == Status::Ok);
+        fitted.map(|(record, _)| &record.params)
+    }
+
+    /// The title, or the experiment's name if it has none.
+    pub fn heading(&self) -> &str {
+        if self.title.is_empty() {
+            &self.experiment
+        } else {
+            &self.title
+        }
     }
 
     /// `a`, `b`, ... for the footnotes with these indices.
@@ -221,26 +238,15 @@ impl Summary {
         letters.join(",")
     }
 
-    /// The lines that explain marks and ranks.
+    /// The lines that explain marks, ranks and verdicts.
     pub fn legend(&self) -> Vec<String> {
         let marks = self.comparison.as_ref().and_then(|comparison| {
             let label = &self.columns.get(comparison.reference)?.label;
             comparison.legend(label)
         });
-        let ranks = self.ranks.as_ref().map(|ranks| {
-            let test = ranks.friedman.map(|test| {
-                format!(
-                    "; Friedman's chi-squared {:.2}, p = {:.4}",
-                    test.chi2, test.p
-                )
-            });
-            format!(
-                "Average rank (1 is best) over the {} datasets that every method completed{}.",
-                ranks.datasets,
-                test.unwrap_or_default()
-            )
-        });
-        marks.into_iter().chain(ranks).collect()
+        let ranks = self.ranks.as_ref().map(Ranks::legend);
+        let verdicts = self.paper.map(|_| reproduction::legend());
+        marks.into_iter().chain(ranks).chain(verdicts).collect()
     }
 }
 
@@ -266,34 +272,6 @@ impl Row {
     pub fn splits(&self) -> usize {
         let planned = self.cells.iter().map(|cell| cell.counts.planned());
         planned.max().unwrap_or(0)
-    }
-
-    /// Tests every method against the reference on the splits both have.
-    fn compare(&mut self, comparison: Option<&Comparison>) {
-        let Some(comparison) = comparison else {
-            return;
-        };
-        let Some(reference) = self.cells.get(comparison.reference) else {
-            return;
-        };
-        let reference = reference.values.clone();
-        let test_to_train = self
-            .shape
-            .map(|shape| shape.n_test as f64 / shape.n_train as f64);
-        for (index, cell) in self.cells.iter_mut().enumerate() {
-            if index == comparison.reference {
-                continue;
-            }
-            let differences = stats::common_differences(&reference, &cell.values);
-            if comparison.tests.contains(&Test::PairedT) {
-                let test = stats::paired_t(&differences);
-                cell.naive = test.map(|test| comparison.judge(test));
-            }
-            if comparison.tests.contains(&Test::NadeauBengio) {
-                let test = test_to_train.and_then(|q| stats::corrected_t(&differences, q));
-                cell.corrected = test.map(|test| comparison.judge(test));
-            }
-        }
     }
 
     /// Finds best and second best among the complete cells, if at least two are.
@@ -328,15 +306,12 @@ impl Row {
         let Some(row) = paper.and_then(|table| table.row(name)) else {
             return;
         };
-        for (cell, method) in self.cells.iter_mut().zip(&plan.methods) {
-            cell.paper = row.cells.get(&method.method);
-            cell.difference = cell
-                .paper
-                .zip(cell.mean)
-                .map(|(paper, mean)| mean - paper.value);
-        }
         let differs = |printed| self.shape.is_some_and(|ours| ours != printed);
         self.other_problem = subsample.is_some() || row.shape.is_some_and(differs);
+        for (cell, method) in self.cells.iter_mut().zip(&plan.methods) {
+            cell.paper = row.cells.get(&method.method);
+            reproduction::judge(cell, self.other_problem);
+        }
     }
 }
 
@@ -344,10 +319,12 @@ impl Cell {
     fn new(outcomes: &BTreeMap<usize, Outcome>) -> Self {
         let mut counts = Counts::default();
         let mut values = BTreeMap::new();
+        let mut seconds = Vec::new();
         for (&split, outcome) in outcomes {
             counts.count(outcome);
-            if let Outcome::Ok(accuracy) = outcome {
+            if let Outcome::Ok(accuracy, taken) = outcome {
                 values.insert(split, *accuracy);
+                seconds.extend(*taken);
             }
         }
         let accuracies: Vec<f64> = values.values().copied().collect();
@@ -355,6 +332,7 @@ impl Cell {
             counts,
             mean: stats::mean(&accuracies),
             deviation: stats::standard_deviation(&accuracies),
+            fit_seconds: stats::mean(&seconds),
             values,
             ..Self::default()
         }
@@ -395,6 +373,16 @@ fn has_paper(cell: &Cell) -> bool {
     cell.paper.is_some()
 }
 
+fn without_cells(plan: &Plan) -> Plan {
+    Plan {
+        version: plan.version.clone(),
+        experiment: plan.experiment.clone(),
+        datasets: plan.datasets.clone(),
+        methods: plan.methods.clone(),
+        cells: Vec::new(),
+    }
+}
+
 fn columns(plan: &Plan) -> Vec<Column> {
     plan.methods
         .iter()
@@ -427,7 +415,7 @@ fn rows(
     (plan.datasets.iter().zip(outcomes).enumerate())
         .map(|(index, (dataset, outcomes))| {
             let mut row = Row::new(dataset, outcomes);
-            row.compare(comparison);
+            compare::row(&mut row, comparison);
             row.place();
             row.set_beside(paper, registered(plan, index, dataset), plan);
             row
@@ -474,20 +462,4 @@ pub(super) fn registered<'a>(
     let specs = &plan.experiment.datasets;
     let in_place = specs.get(index).and_then(of);
     in_place.or_else(|| specs.iter().find_map(of))
-}
-
-fn ranks(rows: &[Row]) -> Option<Ranks> {
-    let complete: Vec<Vec<f64>> = rows
-        .iter()
-        .filter(|row| row.cells.len() > 1 && row.cells.iter().all(|c| c.counts.complete()))
-        .filter_map(|row| row.cells.iter().map(|cell| cell.mean).collect())
-        .collect();
-    if complete.len() < 2 {
-        return None;
-    }
-    Some(Ranks {
-        average: stats::average_ranks(&complete)?,
-        datasets: complete.len(),
-        friedman: stats::friedman(&complete),
-    })
 }

@@ -46,17 +46,13 @@ impl Terminal {
         lines.extend(notes.map(|(index, note)| format!("[{}] {note}", letter(index))));
         let warning = self.paint("warning:", "33");
         lines.extend(summary.warnings.iter().map(|w| format!("{warning} {w}")));
+        lines.extend(summary.findings.iter().cloned());
         lines.push(summary.state.clone());
         lines.join("\n") + "\n"
     }
 
     fn title(&self, summary: &Summary) -> String {
-        let title = if summary.title.is_empty() {
-            &summary.experiment
-        } else {
-            &summary.title
-        };
-        self.paint(title, "1")
+        self.paint(summary.heading(), "1")
     }
 
     fn paint(&self, text: &str, code: &str) -> String {

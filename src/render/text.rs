@@ -39,14 +39,16 @@ pub(super) fn signed(value: f64) -> String {
     }
 }
 
-/// `1 cell`, `2 cells`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
+/// `0.0312`, `< 0.0001`.
+pub(super) fn p_value(p: f64) -> String {
+    if p < 0.0001 {
+        "< 0.0001".to_owned()
     } else {
-        format!("{count} {noun}s")
+        format!("{p:.4}")
     }
 }
+
+pub(super) use crate::wording::counted;
 
 /// `a`, `a and b`, `a, b and c`.
 pub(super) fn listed<T: AsRef<str>>(items: &[T]) -> String {
@@ -79,6 +81,8 @@ mod tests {
         assert_eq!(signed(0.184), "+0.18");
         assert_eq!(signed(-0.004), "0.00");
         assert_eq!(number(-0.0), "0.00");
+        assert_eq!(p_value(0.03125), "0.0312");
+        assert_eq!(p_value(0.0), "< 0.0001");
     }
 
     #[test]
@@ -94,6 +98,5 @@ mod tests {
         assert_eq!(letter(25), "z");
         assert_eq!(letter(26), "aa");
         assert_eq!(letter(27 * 26), "aaa");
-        assert_eq!(counted(1, "split"), "1 split");
     }
 }

@@ -1,35 +1,61 @@
 //! Warnings: what a reader must know before believing the table.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::summary::{Row, Summary, registered};
 use super::text::{clean, counted, listed};
-use crate::ledger::{Plan, PlannedMethod};
+use crate::ledger::{Plan, PlannedMethod, Record};
 use crate::paper::Shape;
 use crate::spec::{SelectOn, Test};
 
 /// The paper's number of splits.
 const USUAL_SPLITS: usize = 10;
 
+/// A warning, and a word for it that scripts can look for.
+pub(super) struct Warning {
+    pub(super) caution: &'static str,
+    pub(super) text: String,
+}
+
 /// All warnings, the gravest first. `recorded` is how many cells the ledger has records of.
-pub(super) fn all(plan: &Plan, summary: &Summary, recorded: usize) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+pub(super) fn all(plan: &Plan, summary: &Summary, recorded: usize) -> Vec<Warning> {
+    let mut found: Vec<(&'static str, String)> = Vec::new();
     found.extend(selection(plan));
     found.extend(budgets(plan));
-    found.extend(other_problems(plan, summary));
-    found.extend(incomplete(summary));
-    found.extend(few_splits(summary));
-    found.extend(marks(summary));
-    found.extend(nothing_beside(plan, summary));
-    found.extend(strays(plan, summary, recorded));
-    found.iter().map(|warning| clean(warning)).collect()
+    let mut add = |caution, texts: Vec<String>| {
+        found.extend(texts.into_iter().map(|text| (caution, text)));
+    };
+    add("edge-of-grid", edges(&summary.records));
+    add("other-problem", other_problems(plan, summary));
+    add("incomplete", Vec::from_iter(incomplete(summary)));
+    add("few-splits", Vec::from_iter(few_splits(summary)));
+    let corrected = (summary.comparison.as_ref())
+        .is_some_and(|comparison| comparison.tests.contains(&Test::NadeauBengio));
+    let caution = if corrected {
+        "marks-lost"
+    } else {
+        "uncorrected-marks"
+    };
+    add(caution, Vec::from_iter(marks(summary)));
+    add(
+        "nothing-beside",
+        Vec::from_iter(nothing_beside(plan, summary)),
+    );
+    add("stray-records", strays(plan, summary, recorded));
+    found
+        .into_iter()
+        .map(|(caution, text)| Warning {
+            caution,
+            text: clean(&text),
+        })
+        .collect()
 }
 
 fn tuned(plan: &Plan) -> Vec<&PlannedMethod> {
     plan.methods.iter().filter(|m| m.points > 1).collect()
 }
 
-fn selection(plan: &Plan) -> Vec<String> {
+fn selection(plan: &Plan) -> Vec<(&'static str, String)> {
     let Some(select) = &plan.experiment.select else {
         return Vec::new();
     };
@@ -38,23 +64,52 @@ fn selection(plan: &Plan) -> Vec<String> {
     }
     let mut found = Vec::new();
     if select.on == SelectOn::Test {
-        found.push(
-            "parameters were chosen on the test samples: the accuracies of tuned methods are too \
-             high and no estimate of anything"
-                .to_owned(),
-        );
+        let text = "parameters were chosen on the test samples: the accuracies of tuned methods are \
+                    too high and no estimate of anything";
+        found.push(("chosen-on-test", text.to_owned()));
     }
     if select.once {
-        found.push(
-            "parameters were chosen once per dataset, on the first split's training samples; \
-             other splits test on some of these, so accuracies of tuned methods are slightly high"
-                .to_owned(),
-        );
+        let text = "parameters were chosen once per dataset, on the first split's training samples; \
+                    other splits test on some of these, so accuracies of tuned methods are slightly \
+                    high";
+        found.push(("chosen-once", text.to_owned()));
+    }
+    if select.halving {
+        let text = "parameters were chosen by successive halving: after every fold the worse half of \
+                    the points was dropped, so that the best may have gone early";
+        found.push(("halved", text.to_owned()));
     }
     found
 }
 
-fn budgets(plan: &Plan) -> Vec<String> {
+/// Grids whose best value often is the smallest or the largest.
+fn edges(records: &[Record]) -> Vec<String> {
+    let mut cells: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ends: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    for record in records {
+        let Some(selection) = &record.selection else {
+            continue;
+        };
+        *cells.entry(&record.label).or_default() += 1;
+        for edge in selection["edges"].as_array().into_iter().flatten() {
+            if let (Some(parameter), Some(end)) = (edge["parameter"].as_str(), edge["end"].as_str())
+            {
+                *ends.entry((&record.label, parameter, end)).or_default() += 1;
+            }
+        }
+    }
+    let sentence = |((label, parameter, end), count): (&(&str, &str, &str), &usize)| {
+        let all = cells.get(label).copied().unwrap_or_default();
+        format!(
+            "the grid of {parameter} of {label} may be too narrow: its {end} value was the best in \
+             {count} of {}",
+            counted(all, "choice")
+        )
+    };
+    ends.iter().map(sentence).collect()
+}
+
+fn budgets(plan: &Plan) -> Vec<(&'static str, String)> {
     let tuned = tuned(plan);
     let mut found = Vec::new();
     let Some(first) = tuned.first() else {
@@ -65,18 +120,20 @@ fn budgets(plan: &Plan) -> Vec<String> {
             .iter()
             .map(|method| format!("{} {}", method.label, method.points))
             .collect();
-        found.push(format!(
+        let text = format!(
             "tuning budgets differ, which favours whoever tries more points: {}",
             listed(&points)
-        ));
+        );
+        found.push(("unequal-budgets", text));
     }
     let fixed = plan.methods.iter().filter(|method| method.points <= 1);
     let fixed: Vec<&str> = fixed.map(|method| method.label.as_str()).collect();
     if !fixed.is_empty() {
-        found.push(format!(
+        let text = format!(
             "only some methods are tuned; the parameters of {} are fixed",
             listed(&fixed)
-        ));
+        );
+        found.push(("partly-tuned", text));
     }
     found
 }

@@ -7,19 +7,21 @@ use std::time::{Instant, SystemTime};
 
 use faer::{Mat, Par};
 use ndarray::Axis;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::host;
+use super::beside::{self, Beside};
 use super::prepare::{Candidates, Prepared, Source};
 use super::select::{self, Selection};
 use crate::ledger::{PlannedCell, Record, Status};
 use crate::model::registry::Configured;
-use crate::model::{Fit, Problem, TraceRow};
+use crate::model::{Fit, Problem};
 use crate::seed::Seed;
 use crate::solve::Certificate;
+use crate::wording::panic_text;
 
 /// What every record of a run has in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Circumstances {
     pub host: String,
     pub threads: usize,
@@ -29,11 +31,11 @@ pub struct Circumstances {
 
 /// A split's training and test side, shared by the cells of all methods on it.
 pub struct Bench<'a> {
-    prepared: &'a Prepared,
-    source: &'a Source,
+    pub(super) prepared: &'a Prepared,
+    pub(super) source: &'a Source,
     dataset: usize,
-    split: usize,
-    par: Par,
+    pub(super) split: usize,
+    pub(super) par: Par,
     problem: Problem,
     cross: OnceLock<Mat<f64>>,
     kernel_seconds: OnceLock<f64>,
@@ -50,7 +52,7 @@ struct Scored {
     balanced_accuracy: f64,
     fit_seconds: f64,
     predict_seconds: f64,
-    trace: Vec<TraceRow>,
+    beside: Beside,
 }
 
 impl<'a> Bench<'a> {
@@ -87,7 +89,7 @@ impl<'a> Bench<'a> {
         cell: &PlannedCell,
         circumstances: &Circumstances,
         choices: &Choices,
-    ) -> (Record, Vec<TraceRow>) {
+    ) -> (Record, Beside) {
         let started = SystemTime::now();
         let mut selection = None;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -97,9 +99,14 @@ impl<'a> Bench<'a> {
         }))
         .unwrap_or_else(|panic| Err(format!("the method panicked: {}", panic_text(&*panic))));
         let mut record = self.blank(cell, circumstances, started);
+        let points = &self.prepared.candidates[cell.method].points;
+        let chosen = selection
+            .as_ref()
+            .and_then(|found| points.get(found.chosen));
+        let chosen = chosen.map(|point| point.params());
         record.selection = selection
             .map(|selection| serde_json::to_value(selection).expect("scores are numbers and text"));
-        let mut trace = Vec::new();
+        let mut beside = Beside::default();
         match outcome {
             Ok(scored) => {
                 record.status = Status::Ok;
@@ -109,17 +116,21 @@ impl<'a> Bench<'a> {
                 record.fit_seconds = Some(scored.fit_seconds);
                 record.predict_seconds = Some(scored.predict_seconds);
                 record.certificate = Some(scored.certificate);
-                trace = scored.trace;
+                beside = scored.beside;
             }
-            Err(reason) => record.error = Some(reason),
+            Err(reason) => {
+                record.error = Some(reason);
+                if let Some(chosen) = chosen {
+                    record.params = chosen;
+                }
+            }
         }
         if let Some(seconds) = self.kernel_seconds.get() {
             record
                 .extra
                 .insert("kernel_seconds".into(), (*seconds).into());
         }
-        record.peak_mb = host::peak_memory().map(|bytes| bytes as f64 / f64::from(1 << 20));
-        (record, trace)
+        (record, beside)
     }
 
     /// The parameter point to use, and the selection that led to it.
@@ -181,12 +192,20 @@ impl<'a> Bench<'a> {
             machine,
             certificate,
             trace,
+            learnt,
         } = fit;
         let begun = Instant::now();
         let predicted = machine.predict(self.cross().as_ref(), self.par);
         let predict_seconds = begun.elapsed().as_secs_f64();
         let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
         let configured_params = point.params();
+        let mut beside = Beside {
+            trace,
+            embedding: None,
+        };
+        if let Some(learnt) = learnt.filter(|_| self.split == 0) {
+            beside::add(self, &learnt, &mut beside);
+        }
         Ok(Scored {
             configured_params,
             certificate,
@@ -194,7 +213,7 @@ impl<'a> Bench<'a> {
             balanced_accuracy,
             fit_seconds,
             predict_seconds,
-            trace,
+            beside,
         })
     }
 
@@ -208,7 +227,7 @@ impl<'a> Bench<'a> {
         });
     }
 
-    fn cross(&self) -> &Mat<f64> {
+    pub(super) fn cross(&self) -> &Mat<f64> {
         self.cross.get_or_init(|| {
             let test = &self.source.splits[self.split].test;
             self.problem
@@ -217,7 +236,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Percent correct, over samples and over classes.
-    fn accuracies(&self, predicted: &[usize]) -> (f64, f64) {
+    pub(super) fn accuracies(&self, predicted: &[usize]) -> (f64, f64) {
         let dataset = &self.source.dataset;
         let mut of_class = vec![(0_usize, 0_usize); dataset.classes.len()];
         for (&i, &l) in self.source.splits[self.split].test.iter().zip(predicted) {
@@ -237,7 +256,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The seed of a purpose on a split; the same for every entry of a method.
-    fn seed(&self, purpose: &str, split: usize, method: &str) -> Seed {
+    pub(super) fn seed(&self, purpose: &str, split: usize, method: &str) -> Seed {
         let name = &self.source.dataset.name;
         self.prepared
             .seed
@@ -291,7 +310,7 @@ pub fn blank(
         n_test: dataset.n_test,
         dims: dataset.dims,
         classes: dataset.classes.len(),
-        params: Value::Null,
+        params: prepared.candidates[cell.method].settled(),
         status: Status::Failed,
         error: None,
         accuracy: None,
@@ -309,10 +328,4 @@ pub fn blank(
         git: circumstances.git.clone(),
         extra: Map::new(),
     }
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".into())
 }

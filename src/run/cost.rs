@@ -66,7 +66,8 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         let n = shape.n as f64;
         let kernel = Cost {
             flops: n * (n + n_test) * (2.0 * shape.dims as f64 + 20.0),
-            bytes: 8.0 * n * (n + n_test),
+            // The kernel matrices, and the samples with their centred and cast copies.
+            bytes: (8.0 * n + 24.0 * shape.dims as f64) * (n + n_test),
         };
         candidates
             .points

@@ -1,5 +1,6 @@
 //! `--only KEY=VALUE`: a part of a plan.
 
+use std::fmt;
 use std::str::FromStr;
 
 use crate::ledger::{Plan, PlannedCell};
@@ -66,6 +67,16 @@ impl Filter {
             }
             Self::Split(split) => format!("no split {split} in this experiment, they count from 0"),
         })
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dataset(name) => write!(f, "dataset={name}"),
+            Self::Method(name) => write!(f, "method={name}"),
+            Self::Split(split) => write!(f, "split={split}"),
+        }
     }
 }
 

@@ -1,34 +1,50 @@
 //! Running an experiment: plan -> cells -> ledger. Running again resumes.
 
+mod beside;
 mod cell;
+mod changes;
 mod cost;
 mod filter;
+mod folder;
 pub mod host;
+mod peak;
 mod prepare;
 mod provenance;
 mod schedule;
 mod select;
+mod serve;
+mod shard;
+pub mod slurm;
 mod status;
+mod todo;
+mod worker;
 
 pub use cost::{Estimate, estimate, size};
 pub use filter::Filter;
-pub use prepare::{Candidates, PrepareError, Prepared, Source, prepare};
-pub use select::Selection;
+pub use prepare::{Candidates, Loading, Prepared, Source, prepare};
+pub use select::{Edge, End, Selection};
+pub use serve::serve;
+pub use shard::{Part, Shard, group_count};
 pub use status::{FolderStatus, folder_status};
+pub use worker::Isolation;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use faer::Par;
 
-use crate::ledger::{self, Contents, Plan, Record, Status, Writer};
-use crate::model::TraceRow;
+use crate::ledger::{Contents, Plan, PlannedCell, Record, Status};
+use beside::Beside;
 use cell::{Bench, Choices, Circumstances};
+use folder::Folder;
+use peak::Peak;
 use schedule::{Group, Queue};
+use todo::Todo;
+use worker::{Done, Loss, Request, Setup, Worker};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -41,12 +57,14 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Memory budget in bytes; four fifths of what is available if left out.
     pub memory: Option<u64>,
-    /// Only cells that [`Filter::keep`] wants.
-    pub only: Vec<Filter>,
+    /// The part of the plan that is to be run.
+    pub part: Part,
     /// Run cells again whose last record is a failure.
     pub retry_failed: bool,
     /// Stop at the first failure.
     pub fail_fast: bool,
+    /// Run cells in processes of their own.
+    pub isolation: Option<Isolation>,
 }
 
 /// Told of every record as it is written.
@@ -56,17 +74,23 @@ pub trait Observer: Sync {
     /// A cell ended; `work` is its share of the whole, as estimated.
     fn record(&self, record: &Record, work: f64);
     fn end(&self);
+    /// Cells are run again that were done under another plan; one sentence per cause.
+    fn changed(&self, _causes: &[String]) {}
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     pub done: usize,
     pub failed: usize,
     pub skipped: usize,
     /// Cells left over: interrupted, or stopped by the first failure.
     pub left: usize,
-    /// One sentence per line of the ledger that was passed over.
+    /// Records this run wrote.
+    pub written: usize,
+    /// What the folder's ledgers hold now.
+    pub contents: Contents,
+    /// One sentence per line of the ledgers that was passed over.
     pub warnings: Vec<String>,
 }
 
@@ -78,6 +102,8 @@ pub enum RunError {
     Output { path: PathBuf, source: io::Error },
     #[error("failed to record a cell in {}: {source}; once that is mended, run the same command again to go on", .path.display())]
     Record { path: PathBuf, source: io::Error },
+    #[error("failed to start a worker process: {0}")]
+    Worker(io::Error),
     #[error("another run is writing to {}{}", .path.display(), .holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})")))]
     #[diagnostic(help("wait for it to end, or choose another folder with --out"))]
     Locked {
@@ -94,29 +120,49 @@ pub fn run(
     observer: &dyn Observer,
     interrupted: &AtomicBool,
 ) -> Result<Outcome, RunError> {
-    let folder = Folder::open(&options.out)?;
-    folder.write_plan(&prepared.plan)?;
-    let known = folder.read()?;
+    let part = options.part.name();
+    let folder = Folder::open(&options.out, part.as_deref())?;
+    let before = folder.exchange_plan(&prepared.plan)?;
+    let mut known = folder.read()?;
     let todo = Todo::new(prepared, options, &known);
+    if let Some(before) = before {
+        observer.changed(&causes(&before, &prepared.plan, &todo, &known));
+    }
     let (jobs, threads) = parallelism(options, todo.groups.len());
     let circumstances = Circumstances {
-        host: host::name(),
+        host: host::pseudonym(),
         threads,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         git: host::commit(),
     };
-    provenance::write(&options.out, prepared, &circumstances, jobs)
-        .map_err(|source| folder.error(source))?;
+    provenance::write(
+        &options.out,
+        part.as_deref(),
+        prepared,
+        &circumstances,
+        jobs,
+    )
+    .map_err(|source| folder.output_error(source))?;
     observer.begin(todo.cells, todo.resumed, todo.work);
+    let isolation = options.isolation.as_ref().map(|isolation| {
+        let setup = Setup {
+            experiment: prepared.plan.experiment.clone(),
+            circumstances: circumstances.clone(),
+            data: isolation.data.clone(),
+        };
+        (isolation, setup)
+    });
     let session = Session {
         prepared,
         folder: &folder,
         circumstances,
+        isolation,
         observer,
         interrupted,
         fail_fast: options.fail_fast,
         choices: known_choices(prepared, &known),
         queue: Queue::new(todo.groups, todo.budget),
+        written: Mutex::default(),
         failure: Mutex::new(None),
     };
     session.skip(todo.skipped)?;
@@ -129,9 +175,24 @@ pub fn run(
     {
         return Err(error);
     }
-    let mut outcome = count(prepared, options, &folder.read()?);
-    outcome.warnings = known.warnings;
+    folder.sync()?;
+    let written = session.written.into_inner();
+    let written = written.unwrap_or_else(|poison| poison.into_inner());
+    let mut outcome = count(prepared, options, &known, &written);
+    known.records.extend(written);
+    outcome.warnings = std::mem::take(&mut known.warnings);
+    outcome.contents = known;
     Ok(outcome)
+}
+
+/// Why cells that the ledger knew under the plan `before` are to be run again.
+fn causes(before: &Plan, plan: &Plan, todo: &Todo, known: &Contents) -> Vec<String> {
+    let recorded: HashSet<&str> = known.records.iter().map(|r| r.cell.as_str()).collect();
+    let cells = todo
+        .groups
+        .iter()
+        .flat_map(|group| group.cells.iter().copied());
+    changes::causes(before, plan, cells, |cell| recorded.contains(cell))
 }
 
 /// Jobs and threads per job: all cores, groups first.
@@ -149,196 +210,6 @@ fn parallelism(options: &Options, groups: usize) -> (usize, usize) {
             .threads
             .unwrap_or_else(|| (cores / jobs).max(1))
             .max(1),
-    )
-}
-
-/// The results folder of a run.
-struct Folder {
-    path: PathBuf,
-    writer: Mutex<Writer>,
-}
-
-impl Folder {
-    const HOLDER: &str = ".run.pid";
-
-    fn open(path: &Path) -> Result<Self, RunError> {
-        let error = |source| RunError::Output {
-            path: path.to_path_buf(),
-            source,
-        };
-        std::fs::create_dir_all(path).map_err(error)?;
-        let writer = Writer::open(&path.join(ledger::FILE)).map_err(error)?;
-        let Some(writer) = writer else {
-            let holder = std::fs::read_to_string(path.join(Self::HOLDER)).ok();
-            let holder = holder.map(|pid| pid.trim().to_owned());
-            return Err(RunError::Locked {
-                path: path.to_path_buf(),
-                holder,
-            });
-        };
-        std::fs::write(path.join(Self::HOLDER), std::process::id().to_string()).map_err(error)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            writer: Mutex::new(writer),
-        })
-    }
-
-    fn error(&self, source: io::Error) -> RunError {
-        RunError::Record {
-            path: self.path.clone(),
-            source,
-        }
-    }
-
-    fn read(&self) -> Result<Contents, RunError> {
-        ledger::read(&self.path.join(ledger::FILE)).map_err(|source| self.error(source))
-    }
-
-    fn append(&self, record: &Record) -> Result<(), RunError> {
-        let mut writer = self
-            .writer
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
-        writer.append(record).map_err(|source| RunError::Record {
-            path: self.path.clone(),
-            source,
-        })
-    }
-
-    fn write_plan(&self, plan: &Plan) -> Result<(), RunError> {
-        write_json(&self.path.join(Plan::FILE), plan).map_err(|source| self.error(source))
-    }
-
-    /// `traces/<cell>.jsonl`: one line per iteration.
-    fn write_trace(&self, cell: &str, trace: &[TraceRow]) -> Result<(), RunError> {
-        if trace.is_empty() {
-            return Ok(());
-        }
-        let write = || {
-            let folder = self.path.join("traces");
-            std::fs::create_dir_all(&folder)?;
-            let mut text = String::new();
-            for row in trace {
-                text += &serde_json::to_string(row)?;
-                text.push('\n');
-            }
-            std::fs::write(folder.join(format!("{cell}.jsonl")), text)
-        };
-        write().map_err(|source| RunError::Record {
-            path: self.path.clone(),
-            source,
-        })
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A leftover is harmless: the lock, not this file, keeps others out.
-        let _ = std::fs::remove_file(self.path.join(Self::HOLDER));
-    }
-}
-
-/// Writes `value` as indented JSON, whole or not at all.
-fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
-    ledger::replace(path, &text)
-}
-
-/// The cells a run still has to work on.
-struct Todo {
-    groups: Vec<Group>,
-    /// Cells that cannot be started, with the reason.
-    skipped: Vec<(usize, String)>,
-    cells: usize,
-    resumed: usize,
-    work: f64,
-    budget: f64,
-}
-
-impl Todo {
-    fn new(prepared: &Prepared, options: &Options, known: &Contents) -> Self {
-        let plan = &prepared.plan;
-        let settled: HashMap<&str, &Record> = known
-            .latest()
-            .into_iter()
-            .map(|record| (record.cell.as_str(), record))
-            .collect();
-        let budget = options
-            .memory
-            .or_else(default_budget)
-            .map_or(f64::INFINITY, |b| b as f64);
-        let mut todo = Self {
-            groups: vec![],
-            skipped: vec![],
-            cells: 0,
-            resumed: 0,
-            work: 0.0,
-            budget,
-        };
-        let mut groups: HashMap<(usize, usize), usize> = HashMap::new();
-        for (index, cell) in plan.cells.iter().enumerate() {
-            if !Filter::keep(&options.only, plan, cell) {
-                continue;
-            }
-            let last = settled.get(cell.cell.as_str());
-            let is_settled = last.is_some_and(|record| match record.status {
-                Status::Ok => true,
-                Status::Failed => !options.retry_failed,
-                Status::Skipped => false,
-            });
-            if is_settled {
-                todo.resumed += 1;
-                continue;
-            }
-            let estimate = cost::cell(prepared, cell);
-            let needs = estimate.bytes;
-            let reason = plan.datasets[cell.dataset]
-                .unavailable
-                .clone()
-                .or_else(|| (needs > budget).then(|| too_large(needs, budget)));
-            if let Some(reason) = reason {
-                // What the ledger already says in the same words is not said again.
-                let is_known = last.is_some_and(|record| {
-                    record.status == Status::Skipped && record.error.as_ref() == Some(&reason)
-                });
-                if is_known {
-                    todo.resumed += 1;
-                } else {
-                    todo.cells += 1;
-                    todo.skipped.push((index, reason));
-                }
-                continue;
-            }
-            todo.cells += 1;
-            todo.work += estimate.flops;
-            let at = *groups.entry((cell.dataset, cell.split)).or_insert_with(|| {
-                let (dataset, split) = (cell.dataset, cell.split);
-                todo.groups.push(Group {
-                    dataset,
-                    split,
-                    cells: Vec::new(),
-                    bytes: 0.0,
-                });
-                todo.groups.len() - 1
-            });
-            let group = &mut todo.groups[at];
-            group.cells.push(index);
-            group.bytes = group.bytes.max(needs);
-        }
-        todo
-    }
-}
-
-fn default_budget() -> Option<u64> {
-    host::available_memory().map(|bytes| bytes / 5 * 4)
-}
-
-fn too_large(needs: f64, budget: f64) -> String {
-    format!(
-        "needs about {} of memory, more than the budget of {}; raise it with --memory",
-        cost::size(needs),
-        cost::size(budget)
     )
 }
 
@@ -376,11 +247,14 @@ struct Session<'a> {
     prepared: &'a Prepared,
     folder: &'a Folder,
     circumstances: Circumstances,
+    isolation: Option<(&'a Isolation, Setup)>,
     observer: &'a dyn Observer,
     interrupted: &'a AtomicBool,
     fail_fast: bool,
     choices: Choices,
     queue: Queue,
+    /// The records of this run, in the order of the ledger.
+    written: Mutex<Vec<Record>>,
     failure: Mutex<Option<RunError>>,
 }
 
@@ -393,9 +267,18 @@ impl Session<'_> {
                 cell::blank(self.prepared, cell, &self.circumstances, SystemTime::now());
             record.status = Status::Skipped;
             record.error = Some(reason);
-            self.folder.append(&record)?;
             self.observer.record(&record, 0.0);
+            self.append(record)?;
         }
+        Ok(())
+    }
+
+    fn append(&self, record: Record) -> Result<(), RunError> {
+        self.folder.append(&record)?;
+        self.written
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner())
+            .push(record);
         Ok(())
     }
 
@@ -421,8 +304,10 @@ impl Session<'_> {
     }
 
     fn worker(&self, par: Par) {
+        let mut process =
+            (self.isolation.as_ref()).map(|(isolation, setup)| Worker::new(isolation, setup));
         while let Some(group) = self.queue.take() {
-            if let Err(error) = self.work_group(&group, par) {
+            if let Err(error) = self.work_group(&group, process.as_mut(), par) {
                 *self
                     .failure
                     .lock()
@@ -433,53 +318,139 @@ impl Session<'_> {
         }
     }
 
-    fn work_group(&self, group: &Group, par: Par) -> Result<(), RunError> {
+    fn work_group<'a>(
+        &'a self,
+        group: &Group,
+        process: Option<&mut Worker<'a>>,
+        par: Par,
+    ) -> Result<(), RunError> {
         let Some(source) = &self.prepared.sources[group.dataset] else {
             return Ok(());
         };
-        let bench = Bench::new(self.prepared, source, group.dataset, group.split, par);
+        let mut hands = match process {
+            Some(worker) => Hands::Worker(worker),
+            None => Hands::Here(Box::new(Bench::new(
+                self.prepared,
+                source,
+                group.dataset,
+                group.split,
+                par,
+            ))),
+        };
         for &index in &group.cells {
             if self.interrupted.load(Ordering::SeqCst) {
                 self.queue.close();
                 return Ok(());
             }
-            if self.queue.running() == 1 {
-                host::reset_peak();
-            }
             let cell = &self.prepared.plan.cells[index];
-            let (record, trace) = bench.run(cell, &self.circumstances, &self.choices);
+            let done = match &mut hands {
+                Hands::Here(bench) => {
+                    let peak = Peak::begin(&self.queue);
+                    let (mut record, beside) = bench.run(cell, &self.circumstances, &self.choices);
+                    record.peak_mb = peak.and_then(|peak| peak.end(&self.queue));
+                    Done::new(record, beside)
+                }
+                Hands::Worker(worker) => self.run_elsewhere(cell, worker)?,
+            };
+            let Done {
+                record,
+                trace,
+                embedding,
+            } = done;
             self.folder.write_trace(&record.cell, &trace)?;
-            self.folder.append(&record)?;
+            if let Some(embedding) = &embedding {
+                self.folder.write_embedding(&record.cell, embedding)?;
+            }
+            let has_failed = record.status == Status::Failed;
             self.observer
                 .record(&record, cost::cell(self.prepared, cell).flops);
-            if self.fail_fast && record.status == Status::Failed {
+            self.append(record)?;
+            if self.fail_fast && has_failed {
                 self.queue.close();
                 return Ok(());
             }
         }
         Ok(())
     }
-}
 
-/// The state of the planned cells after a run.
-fn count(prepared: &Prepared, options: &Options, contents: &Contents) -> Outcome {
-    let plan = &prepared.plan;
-    let wanted: HashSet<&str> = plan
-        .cells
-        .iter()
-        .filter(|cell| Filter::keep(&options.only, plan, cell))
-        .map(|cell| cell.cell.as_str())
-        .collect();
-    let mut outcome = Outcome::default();
-    for record in contents.latest() {
-        if wanted.contains(record.cell.as_str()) {
-            match record.status {
-                Status::Ok => outcome.done += 1,
-                Status::Failed => outcome.failed += 1,
-                Status::Skipped => outcome.skipped += 1,
+    /// Has a cell run by a worker process; the cell fails if that is lost.
+    fn run_elsewhere(&self, cell: &PlannedCell, worker: &mut Worker<'_>) -> Result<Done, RunError> {
+        let started = SystemTime::now();
+        let request = Request {
+            cell: cell.cell.clone(),
+            dataset: cell.dataset,
+            method: cell.method,
+            split: cell.split,
+            selection: self.known_choice(cell),
+        };
+        match worker.run(&request) {
+            Ok(done) => {
+                self.remember_choice(cell, &done.record);
+                Ok(done)
+            }
+            Err(Loss::NoWorker(error)) => Err(RunError::Worker(error)),
+            Err(Loss::Failed(reason)) => {
+                let mut record = cell::blank(self.prepared, cell, &self.circumstances, started);
+                record.error = Some(reason);
+                Ok(Done::new(record, Beside::default()))
             }
         }
     }
-    outcome.left = wanted.len() - outcome.done - outcome.failed - outcome.skipped;
+
+    /// The choice made once for the dataset of `cell`, where there is one.
+    fn known_choice(&self, cell: &PlannedCell) -> Option<Selection> {
+        let choices = self
+            .choices
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        let slot = choices.get(&(cell.dataset, cell.method))?;
+        slot.get()?.clone().ok()
+    }
+
+    fn remember_choice(&self, cell: &PlannedCell, record: &Record) {
+        let select = self.prepared.plan.experiment.select.as_ref();
+        if !select.is_some_and(|select| select.once) {
+            return;
+        }
+        let Some(selection) = record
+            .selection
+            .clone()
+            .and_then(|value| serde_json::from_value(value).ok())
+        else {
+            return;
+        };
+        let mut choices = self
+            .choices
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        let slot = choices.entry((cell.dataset, cell.method)).or_default();
+        // A choice that another split made first is the same.
+        let _ = slot.set(Ok(selection));
+    }
+}
+
+/// What carries out the cells of a group.
+enum Hands<'w, 'a> {
+    Here(Box<Bench<'a>>),
+    Worker(&'w mut Worker<'a>),
+}
+
+/// The state of the planned cells after a run that wrote records beyond the `known` ones.
+fn count(prepared: &Prepared, options: &Options, known: &Contents, written: &[Record]) -> Outcome {
+    let plan = &prepared.plan;
+    let records = known.records.iter().chain(written);
+    let last: HashMap<&str, Status> = records.map(|r| (r.cell.as_str(), r.status)).collect();
+    let mut outcome = Outcome {
+        written: written.len(),
+        ..Outcome::default()
+    };
+    for index in options.part.cells(plan) {
+        match last.get(plan.cells[index].cell.as_str()) {
+            Some(Status::Ok) => outcome.done += 1,
+            Some(Status::Failed) => outcome.failed += 1,
+            Some(Status::Skipped) => outcome.skipped += 1,
+            None => outcome.left += 1,
+        }
+    }
     outcome
 }

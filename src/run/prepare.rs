@@ -2,13 +2,15 @@
 //!
 //! Everything that can be wrong is found here, before the first fit.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use miette::Diagnostic;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::data::{DataError, Dataset, Split, Store, load_files, split};
+use crate::data::{DataError, Dataset, Progress, Split, Store, load_files, split};
 use crate::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
 use crate::model::registry::{self, Configured, Entry};
 use crate::model::{FitError, Shape};
@@ -22,7 +24,29 @@ pub struct Prepared {
     pub sources: Vec<Option<Source>>,
     /// One per method of the plan.
     pub candidates: Vec<Candidates>,
+    /// Why the data that is not to be had is not, with the folders that were searched. The plan holds
+    /// the same without them, for it ends in published tables.
+    pub missing: Vec<(String, DataError)>,
     pub seed: Seed,
+    /// The text of the spec, for the results folder.
+    pub spec: String,
+}
+
+impl Prepared {
+    /// Why there is no data for `dataset`, for the terminal.
+    pub fn reason(&self, dataset: &str) -> Option<&DataError> {
+        let mut missing = self.missing.iter();
+        missing.find_map(|(name, error)| (name == dataset).then_some(error))
+    }
+}
+
+/// What loading is at.
+#[derive(Debug)]
+pub enum Loading<'a> {
+    /// The dataset of this name is about to be read, or downloaded first.
+    Dataset(&'a str),
+    /// Some of a download has arrived.
+    Download(Progress<'a>),
 }
 
 /// Loaded data and its splits.
@@ -48,39 +72,46 @@ impl Source {
 pub struct Candidates {
     pub entry: &'static dyn Entry,
     pub points: Vec<Box<dyn Configured>>,
+    /// Tuned parameters and their values, where the points are a grid of them; the last one changes
+    /// fastest.
+    pub grid: Vec<(String, Vec<Value>)>,
 }
 
-/// Why a spec cannot be carried out.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum PrepareError {
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Spec(#[from] SpecError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Data(#[from] DataError),
-}
-
-/// Loads data and makes the plan. `on_dataset` is told each dataset's name before it is loaded.
+/// Loads data and makes the plan; tells `observe` what it is at. All that is wrong with the data is
+/// reported at once.
 pub fn prepare(
     loaded: &Loaded,
     store: &Store,
-    mut on_dataset: impl FnMut(&str),
-) -> Result<Prepared, PrepareError> {
+    mut observe: impl FnMut(Loading<'_>),
+) -> Result<Prepared, SpecError> {
     let experiment = &loaded.experiment;
     let seed = Seed::root(experiment.seed);
     let candidates = configure(loaded)?;
     let mut sources = Vec::new();
     let mut datasets = Vec::new();
-    for spec in &experiment.datasets {
-        on_dataset(&spec.name());
-        let (source, planned) = match load(spec, store, &seed) {
-            Ok(dataset) => found(dataset, experiment, &seed)?,
-            Err(error) if error.is_unavailable() => (None, missing(spec, experiment, &error)),
-            Err(error) => return Err(error.into()),
+    let mut missing = Vec::new();
+    let mut problems = Vec::new();
+    for (index, spec) in experiment.datasets.iter().enumerate() {
+        observe(Loading::Dataset(&spec.name()));
+        let loaded_data = load(spec, store, &seed, &mut observe)
+            .and_then(|dataset| found(dataset, experiment, &seed));
+        let (source, planned) = match loaded_data {
+            Ok((source, planned)) => (Some(source), planned),
+            Err(error) if error.is_unavailable() => {
+                let planned = not_found(spec, experiment, &error);
+                missing.push((planned.name.clone(), error));
+                (None, planned)
+            }
+            Err(error) => {
+                problems.push(data_problem(loaded, index, spec, &error));
+                continue;
+            }
         };
         sources.push(source);
         datasets.push(planned);
+    }
+    if !problems.is_empty() {
+        return Err(SpecError::new(problems));
     }
     check_shapes(loaded, &candidates, &datasets)?;
     let methods = planned_methods(experiment, &candidates);
@@ -97,8 +128,21 @@ pub fn prepare(
         plan,
         sources,
         candidates,
+        missing,
         seed,
+        spec: loaded.source.text().to_owned(),
     })
+}
+
+/// What is wrong with the data of dataset `index`, at the place of the spec that names it.
+fn data_problem(loaded: &Loaded, index: usize, spec: &DatasetSpec, error: &DataError) -> Problem {
+    let key = match spec {
+        DatasetSpec::Files(files) if files.test.as_deref() == error.path() => "test",
+        _ => "train",
+    };
+    let help = error.help().map(|help| help.to_string());
+    let path = ["datasets", &index.to_string(), key];
+    loaded.source.problem(&path, error.to_string(), help)
 }
 
 fn configure(loaded: &Loaded) -> Result<Vec<Candidates>, SpecError> {
@@ -130,13 +174,26 @@ fn configure_one(spec: &MethodSpec) -> Result<Candidates, String> {
         .map(|index| entry.configure(&Value::Object(spec.point(index))))
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
-    Ok(Candidates { entry, points })
+    let grid = spec.tuned.clone();
+    Ok(Candidates {
+        entry,
+        points,
+        grid,
+    })
 }
 
-fn load(spec: &DatasetSpec, store: &Store, seed: &Seed) -> Result<Dataset, DataError> {
+fn load(
+    spec: &DatasetSpec,
+    store: &Store,
+    seed: &Seed,
+    observe: &mut impl FnMut(Loading<'_>),
+) -> Result<Dataset, DataError> {
     let (dataset, size) = match spec {
-        DatasetSpec::Registered { name, options } => (store.load(name)?, options.subsample),
-        DatasetSpec::Files(files) => (load_files(files, Path::new("."))?, files.subsample),
+        DatasetSpec::Registered { name, options } => {
+            let mut progress = |progress: Progress<'_>| observe(Loading::Download(progress));
+            (store.load_with(name, &mut progress)?, options.subsample)
+        }
+        DatasetSpec::Files(files) => (load_files(files, Path::new(""))?, files.subsample),
     };
     match size {
         Some(size) if size < dataset.y.len() => split::subsample(&dataset, size, seed),
@@ -148,7 +205,7 @@ fn found(
     dataset: Dataset,
     experiment: &Experiment,
     seed: &Seed,
-) -> Result<(Option<Source>, PlannedDataset), DataError> {
+) -> Result<(Source, PlannedDataset), DataError> {
     let splits = split::splits(&dataset, &experiment.splits, seed)?;
     let first = splits.first();
     let planned = PlannedDataset {
@@ -165,22 +222,22 @@ fn found(
         notes: dataset.notes.clone(),
     };
     Ok((
-        Some(Source {
+        Source {
             dataset: Arc::new(dataset),
             splits,
-        }),
+        },
         planned,
     ))
 }
 
 /// Cells of a dataset that is not there are planned all the same, so that they show as skipped.
-fn missing(spec: &DatasetSpec, experiment: &Experiment, error: &DataError) -> PlannedDataset {
+fn not_found(spec: &DatasetSpec, experiment: &Experiment, error: &DataError) -> PlannedDataset {
     let splits = (0..experiment.splits.repeats)
         .map(|split| format!("split {split}"))
         .collect();
     PlannedDataset {
         name: spec.name().into_owned(),
-        unavailable: Some(error.to_string()),
+        unavailable: Some(error.for_the_record()),
         hash: String::new(),
         samples: 0,
         dims: 0,
@@ -268,6 +325,18 @@ fn planned_methods(experiment: &Experiment, candidates: &[Candidates]) -> Vec<Pl
 }
 
 impl Candidates {
+    /// The parameters on which all points agree: all of them where nothing is tuned.
+    pub(super) fn settled(&self) -> Value {
+        let mut points = self.points.iter().map(|point| point.params());
+        let mut settled = points.next().unwrap_or_default();
+        for point in points {
+            if let Some(agreed) = settled.as_object_mut() {
+                agreed.retain(|name, value| point.get(name) == Some(value));
+            }
+        }
+        settled
+    }
+
     /// The scheme, where all points agree on one.
     fn scheme(&self) -> Option<String> {
         let first = self.points.first()?.scheme()?;
@@ -284,13 +353,23 @@ fn cells(
     datasets: &[PlannedDataset],
     candidates: &[Candidates],
 ) -> Vec<PlannedCell> {
+    let settings: Vec<String> = candidates
+        .iter()
+        .map(|candidates| settings(experiment, candidates))
+        .collect();
     let mut cells = Vec::new();
     for (dataset, planned) in datasets.iter().enumerate() {
         for (split, split_hash) in planned.splits.iter().enumerate() {
-            for (method, candidate) in candidates.iter().enumerate() {
-                let cell = identity(experiment, planned, split, split_hash, candidate);
+            let place = json!({
+                "dataset": planned.name,
+                "data": planned.hash,
+                "split": split,
+                "samples": split_hash,
+            })
+            .to_string();
+            for (method, settings) in settings.iter().enumerate() {
                 cells.push(PlannedCell {
-                    cell,
+                    cell: identity(&place, settings),
                     dataset,
                     method,
                     split,
@@ -301,25 +380,15 @@ fn cells(
     cells
 }
 
-/// A cell's identity: everything its numbers depend on, and nothing else.
-fn identity(
-    experiment: &Experiment,
-    dataset: &PlannedDataset,
-    split: usize,
-    split_hash: &str,
-    candidates: &Candidates,
-) -> String {
+/// The part of a cell's identity that a method's cells have in common, as a JSON object.
+fn settings(experiment: &Experiment, candidates: &Candidates) -> String {
     let is_tuned = candidates.points.len() > 1;
     let points: Vec<Value> = candidates
         .points
         .iter()
         .map(|point| point.params())
         .collect();
-    let text = json!({
-        "dataset": dataset.name,
-        "data": dataset.hash,
-        "split": split,
-        "samples": split_hash,
+    let settings = json!({
         "seed": experiment.seed,
         "kernel": experiment.kernel,
         "jitter": experiment.jitter,
@@ -328,10 +397,39 @@ fn identity(
         "points": points,
         "select": is_tuned.then_some(&experiment.select),
     });
-    let digest = Sha256::digest(text.to_string().as_bytes());
-    digest
-        .iter()
-        .take(12)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    settings.to_string()
+}
+
+/// A cell's identity: everything its numbers depend on, and nothing else. It is the hash of one JSON
+/// object, given here in two parts.
+fn identity(place: &str, settings: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update(place.strip_suffix('}').unwrap_or(place));
+    hash.update(",");
+    hash.update(settings.strip_prefix('{').unwrap_or(settings));
+    let digest = hash.finalize();
+    let mut digits = String::with_capacity(24);
+    for byte in digest.iter().take(12) {
+        // Writing to a String cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ledgers refer to cells by this hash, so it must never change by accident.
+    #[test]
+    fn an_identity_is_the_hash_of_one_object() {
+        let (place, settings) = (json!({"dataset": "a", "split": 3}), json!({"seed": 1}));
+        let whole = json!({"dataset": "a", "split": 3, "seed": 1}).to_string();
+        let digest = Sha256::digest(whole.as_bytes());
+        let expected: String = digest.iter().take(12).map(|b| format!("{b:02x}")).collect();
+        assert_eq!(
+            identity(&place.to_string(), &settings.to_string()),
+            expected
+        );
+    }
 }

@@ -7,12 +7,14 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::cell::Circumstances;
+use super::host;
 use super::prepare::Prepared;
-use super::{host, write_json};
+use crate::ledger::{self, SHARDS, replace_json};
 
-/// Writes where the numbers of a folder come from.
+/// Writes where the numbers of a folder come from; a shard's part of it lies beside its ledger.
 pub(super) fn write(
     folder: &Path,
+    part: Option<&str>,
     prepared: &Prepared,
     circumstances: &Circumstances,
     jobs: usize,
@@ -41,8 +43,21 @@ pub(super) fn write(
         "threads": circumstances.threads,
         "data": data,
     });
-    write_json(&folder.join("provenance.json"), &provenance)?;
-    write_json(&folder.join("splits.json"), &splits(prepared))
+    // The spec as it was read: its file may change during the run, and a pipe is read only once.
+    ledger::replace(&folder.join("spec.yaml"), prepared.spec.as_bytes())?;
+    let own = folder.join("provenance.json");
+    match part {
+        Some(part) => {
+            let path = folder.join(SHARDS).join(format!("{part}.provenance.json"));
+            replace_json(&path, &provenance)?;
+            // The folder's own is the first shard's, until a run of the whole replaces it.
+            if !own.exists() {
+                replace_json(&own, &provenance)?;
+            }
+        }
+        None => replace_json(&own, &provenance)?,
+    }
+    replace_json(&folder.join("splits.json"), &splits(prepared))
 }
 
 /// The training samples of every split under the split's hash, as a bit mask in hexadecimal: bit

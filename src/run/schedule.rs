@@ -27,6 +27,7 @@ struct State {
     pending: VecDeque<Group>,
     free_bytes: f64,
     running: usize,
+    handed_out: usize,
     closed: bool,
 }
 
@@ -37,6 +38,7 @@ impl Queue {
             pending: groups.into(),
             free_bytes: budget,
             running: 0,
+            handed_out: 0,
             closed: false,
         };
         Self {
@@ -53,10 +55,13 @@ impl Queue {
                 return None;
             }
             let free = state.free_bytes;
-            if let Some(at) = state.pending.iter().position(|group| group.bytes <= free) {
+            let first = state.pending.iter().position(|group| group.bytes <= free);
+            // Alone a group always fits, even if sums and differences have left a rounding error.
+            if let Some(at) = first.or((state.running == 0).then_some(0)) {
                 let group = state.pending.remove(at)?;
                 state.free_bytes -= group.bytes;
                 state.running += 1;
+                state.handed_out += 1;
                 return Some(group);
             }
             state = self
@@ -74,9 +79,11 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Groups running now.
-    pub fn running(&self) -> usize {
-        self.lock().running
+    /// How many groups have been handed out, if only one of them is running. The same number twice
+    /// means that no other ran in between.
+    pub fn alone(&self) -> Option<usize> {
+        let state = self.lock();
+        (state.running == 1).then_some(state.handed_out)
     }
 
     /// No further groups are handed out.
@@ -114,6 +121,49 @@ mod tests {
         queue.finish(&first);
         assert_eq!(queue.take().unwrap().dataset, 1);
         assert!(queue.take().is_none());
+    }
+
+    #[test]
+    fn rounding_keeps_no_group_waiting_for_ever() {
+        let (budget, part) = (0.9, 0.2);
+        let queue = Queue::new(
+            vec![group(0, part), group(1, part), group(2, budget)],
+            budget,
+        );
+        let (first, second) = (queue.take().unwrap(), queue.take().unwrap());
+        queue.finish(&first);
+        queue.finish(&second);
+        let free = queue.lock().free_bytes;
+        assert!(free < budget, "this test is about a shortfall, not {free}");
+        assert_eq!(queue.take().unwrap().dataset, 2);
+    }
+
+    #[test]
+    fn memory_that_is_held_keeps_others_waiting() {
+        let queue = Queue::new(vec![group(0, 6.0), group(1, 6.0)], 10.0);
+        let first = queue.take().unwrap();
+        std::thread::scope(|scope| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let queue = &queue;
+            scope.spawn(move || sender.send(queue.take().map(|group| group.dataset)));
+            // Whatever the thread does in the meantime, it cannot have been given the second group.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(receiver.try_recv().is_err());
+            queue.finish(&first);
+            assert_eq!(receiver.recv(), Ok(Some(1)));
+        });
+    }
+
+    #[test]
+    fn a_group_is_alone_until_another_is_handed_out() {
+        let queue = Queue::new(vec![group(0, 1.0), group(1, 1.0)], 10.0);
+        let _first = queue.take().unwrap();
+        let before = queue.alone();
+        assert!(before.is_some());
+        let second = queue.take().unwrap();
+        assert_eq!(queue.alone(), None);
+        queue.finish(&second);
+        assert_ne!(queue.alone(), before);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! All points of a grid share a fold's kernel matrix. The test samples are never seen, except with
 //! `on: test`, which every rendering warns of.
 
+mod grid;
+
 use std::time::Instant;
 
 use faer::Par;
@@ -25,7 +27,30 @@ pub struct Selection {
     pub points: Vec<Scored>,
     /// Index of the point chosen: the best mean, the earlier one among equals.
     pub chosen: usize,
+    /// Indices of the points of the grid that are one step of one parameter away from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<usize>,
+    /// Parameters whose best value lies at an end of their grid, with a worse one next to it: beyond
+    /// the end there may be better ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<Edge>,
     pub seconds: f64,
+}
+
+/// A parameter whose best value lies at an end of its grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edge {
+    pub parameter: String,
+    pub value: Value,
+    pub end: End,
+}
+
+/// An end of a parameter's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    Smallest,
+    Largest,
 }
 
 /// The inner scores of one point, in percent, one per fold.
@@ -33,10 +58,39 @@ pub struct Selection {
 pub struct Scored {
     pub params: Value,
     pub scores: Vec<f64>,
-    /// Mean score; absent where a fold failed.
+    /// Mean score; absent where a fold failed or not all were scored.
     pub mean: Option<f64>,
+    /// The number of folds after which successive halving dropped the point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+impl Scored {
+    /// Whether it can still be chosen.
+    fn is_alive(&self) -> bool {
+        self.error.is_none() && self.dropped.is_none()
+    }
+
+    fn mean_so_far(&self) -> f64 {
+        self.scores.iter().sum::<f64>() / self.scores.len().max(1) as f64
+    }
+}
+
+/// Drops the worse half of the points that are left, of equals the later ones.
+fn halve(points: &mut [Scored], folds: usize) {
+    let mut alive: Vec<usize> = (0..points.len())
+        .filter(|&i| points[i].is_alive())
+        .collect();
+    let keep = alive.len().div_ceil(2);
+    alive.sort_by(|&a, &b| {
+        let (a, b) = (points[a].mean_so_far(), points[b].mean_so_far());
+        b.total_cmp(&a)
+    });
+    for index in alive.into_iter().skip(keep) {
+        points[index].dropped = Some(folds);
+    }
 }
 
 /// Chooses among the points of `candidates` for split `split` of `source`.
@@ -63,6 +117,7 @@ pub fn select(
             params: point.params(),
             scores: Vec::new(),
             mean: None,
+            dropped: None,
             error: None,
         })
         .collect();
@@ -77,9 +132,12 @@ pub fn select(
             par,
             &mut points,
         );
+        if settings.halving && number + 1 < rounds.len() {
+            halve(&mut points, number + 1);
+        }
     }
-    for point in points.iter_mut().filter(|point| point.error.is_none()) {
-        point.mean = Some(point.scores.iter().sum::<f64>() / point.scores.len().max(1) as f64);
+    for point in points.iter_mut().filter(|point| point.is_alive()) {
+        point.mean = Some(point.mean_so_far());
     }
     let chosen = best(&points).ok_or_else(|| {
         let reason = points
@@ -89,12 +147,15 @@ pub fn select(
         format!("no parameter point could be fitted; the first failed because {reason}")
     })?;
     let samples = samples.len();
+    let (neighbours, edges) = grid::surroundings(&candidates.grid, &points, chosen);
     let seconds = begun.elapsed().as_secs_f64();
     Ok(Selection {
         settings: settings.clone(),
         samples,
         points,
         chosen,
+        neighbours,
+        edges,
         seconds,
     })
 }
@@ -157,7 +218,7 @@ fn score_round(
     let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par);
     let cross = problem.cross(dataset.x.select(Axis(0), &round.score).view());
     for (point, scored) in candidates.points.iter().zip(points) {
-        if scored.error.is_some() {
+        if !scored.is_alive() {
             continue;
         }
         match point.fit(&problem, seed) {
@@ -187,4 +248,39 @@ fn best(points: &[Scored]) -> Option<usize> {
         }
     }
     best.map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scored(scores: &[f64]) -> Scored {
+        Scored {
+            params: Value::Null,
+            scores: scores.to_vec(),
+            mean: None,
+            dropped: None,
+            error: None,
+        }
+    }
+
+    #[test]
+    fn halving_drops_the_worse_half_and_of_equals_the_later() {
+        let mut points: Vec<Scored> = [50.0, 90.0, 70.0, 90.0, 70.0]
+            .map(|score| scored(&[score]))
+            .into();
+        halve(&mut points, 1);
+        let dropped: Vec<_> = points.iter().map(|point| point.dropped).collect();
+        assert_eq!(dropped, [Some(1), None, None, None, Some(1)]);
+        halve(&mut points, 2);
+        let alive: Vec<_> = (0..5).filter(|&i| points[i].is_alive()).collect();
+        assert_eq!(alive, [1, 3]);
+    }
+
+    #[test]
+    fn the_last_point_is_never_dropped() {
+        let mut points = vec![scored(&[10.0])];
+        halve(&mut points, 1);
+        assert!(points[0].is_alive());
+    }
 }

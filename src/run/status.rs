@@ -14,6 +14,8 @@ pub struct FolderStatus {
     pub failed: usize,
     pub skipped: usize,
     pub missing: usize,
+    /// Ledgers of shards.
+    pub shards: usize,
     /// Seconds of work that are left, from the mean time of finished cells of the same dataset and
     /// method; `None` while nothing alike has finished.
     pub seconds_left: Option<f64>,
@@ -27,7 +29,7 @@ pub struct FolderStatus {
 /// Reads plan and ledger of `dir`.
 pub fn folder_status(dir: &Path) -> io::Result<FolderStatus> {
     let plan = Plan::read(dir)?;
-    let contents = ledger::read(&dir.join(ledger::FILE))?;
+    let contents = ledger::read_folder(dir)?;
     let latest: HashMap<&str, &Record> = contents
         .latest()
         .into_iter()
@@ -40,6 +42,7 @@ pub fn folder_status(dir: &Path) -> io::Result<FolderStatus> {
             .iter()
             .map(|dataset| (dataset.name.clone(), 0, 0))
             .collect(),
+        shards: ledger::ledgers(dir)?.len() - 1,
         warnings: contents.warnings.clone(),
         ..FolderStatus::default()
     };

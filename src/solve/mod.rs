@@ -1,7 +1,6 @@
 //! Optimisers, each of which returns a [`Certificate`]: how far it got and how far it can be off.
 
 pub mod box_qp;
-pub mod interior;
 pub mod lanczos;
 pub mod simplex;
 pub mod smo;

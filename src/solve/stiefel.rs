@@ -29,10 +29,17 @@ impl Frame {
 
     fn from_product(m: Mat<f64>, km: Mat<f64>, par: Par) -> Self {
         let gram = product(m.transpose(), km.as_ref(), par);
-        let root = inverse_square_root(gram.as_ref());
+        let root = inverse_square_root(gram.as_ref(), m.nrows());
         let a = product(m.as_ref(), root.as_ref(), par);
         let ka = product(km.as_ref(), root.as_ref(), par);
         Self { a, ka }
+    }
+
+    /// Number of directions with a length: the columns of `A`, or the rank of `K` where that is less.
+    pub fn rank(&self) -> usize {
+        let length = |j| inner(column(self.a.as_ref(), j), column(self.ka.as_ref(), j));
+        let total: f64 = (0..self.a.ncols()).map(length).sum();
+        total.round() as usize
     }
 
     /// Largest entry of `A^T K A - I`.
@@ -59,15 +66,43 @@ impl Frame {
     }
 }
 
-/// `G^-1/2` of a symmetric positive semidefinite matrix; directions without length are given the
-/// smallest length that rounding can tell from zero.
-fn inverse_square_root(gram: MatRef<'_, f64>) -> Mat<f64> {
+/// `G^-1/2` of `G = M^T K M` for `M` with `rows` rows; directions whose length is no more than a
+/// rounding of the longest one's are left without any.
+fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize) -> Mat<f64> {
     let d = gram.nrows();
     let Some((values, vectors)) = symmetric_eigen(gram) else {
         return Mat::from_fn(d, d, |_, _| f64::NAN);
     };
     let largest = values.last().map_or(0.0, |value| value.abs());
-    let floor = largest.max(f64::MIN_POSITIVE) * f64::EPSILON * d as f64;
-    let scaled = Mat::from_fn(d, d, |i, j| vectors[(i, j)] / values[j].max(floor).sqrt());
+    let floor = largest.max(f64::MIN_POSITIVE) * f64::EPSILON * rows as f64;
+    let inverse_length = |value: f64| {
+        if value > floor {
+            value.sqrt().recip()
+        } else {
+            0.0
+        }
+    };
+    let scaled = Mat::from_fn(d, d, |i, j| vectors[(i, j)] * inverse_length(values[j]));
     product(scaled.as_ref(), vectors.transpose(), Par::Seq)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_beyond_the_rank_have_no_length() {
+        // A kernel matrix of rank 3 on 20 samples, and 6 columns.
+        let x = Mat::from_fn(20, 3, |i, j| ((7 * i + 3 * j + i * j) as f64).sin());
+        let k = product(x.as_ref(), x.transpose(), Par::Seq);
+        let m = Mat::from_fn(20, 6, |i, j| ((5 * i + 11 * j + i * j) as f64).cos());
+        let frame = Frame::nearest(m.clone(), k.as_ref(), Par::Seq);
+        assert_eq!(frame.rank(), 3);
+        let largest = frame.a.norm_max();
+        assert!(largest < 10.0, "{largest}");
+        let few = m.subcols(0, 3).to_owned();
+        let frame = Frame::nearest(few, k.as_ref(), Par::Seq);
+        assert_eq!(frame.rank(), 3);
+        assert!(frame.error(Par::Seq) < 1e-10);
+    }
 }

@@ -7,6 +7,8 @@ use serde_json::Value;
 pub struct Catalogue {
     pub methods: Vec<MethodEntry>,
     pub datasets: Vec<DatasetEntry>,
+    /// Numbers of the paper's tables that can stand beside ours.
+    pub tables: Vec<u32>,
 }
 
 /// A method and its parameters.
@@ -22,9 +24,9 @@ pub struct MethodEntry {
     pub check: Check,
 }
 
-/// Checks one concrete parameter set beyond its schema. An error names the parameter and goes on
-/// with a fragment such as `is -1, expected a number above 0`.
-pub type Check = Box<dyn Fn(&Value) -> Result<(), (String, String)> + Send + Sync>;
+/// Checks one concrete parameter set beyond its schema and gives it with all defaults filled in. An
+/// error names the parameter and goes on with a fragment such as `is -1, expected a number above 0`.
+pub type Check = Box<dyn Fn(&Value) -> Result<Value, (String, String)> + Send + Sync>;
 
 /// A dataset of the registry.
 #[derive(Clone, Debug)]

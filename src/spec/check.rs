@@ -3,14 +3,22 @@
 //! What comes out is JSON in one normal form: floats where the schema says number, integers where
 //! it says integer, `{name: {}}` for the bare name of a variant with options.
 
+mod form;
+mod words;
+
+pub(super) use words::subject;
+
 use std::collections::HashSet;
 
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 use super::node::{Entry, Kind, Node};
-use super::phrase::{closest, count, did_you_mean, found, name_of, one_of};
+use super::phrase::{did_you_mean, found, name_of, one_of};
 use super::problem::{Finding, Place};
 use super::schema::{allows, alternatives, names, strings, tag};
+use crate::wording::{closest, counted};
+use form::{admits_text, content, excess, normal_number, wrong_length};
+use words::{expected, known_names, mismatch_help};
 
 /// A key or an index on the way from the root to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -187,7 +195,7 @@ impl<'a> Checker<'a> {
         if let Some(expected) = wrong_length(items.len(), form) {
             let length = match items.len() {
                 0 => "an empty list".into(),
-                several => format!("a list of {}", count(several, "item")),
+                several => format!("a list of {}", counted(several, "item")),
             };
             let message = format!("{} is {length}, expected {expected}", subject(&self.path));
             self.report(Finding::new(node.at, message));
@@ -256,7 +264,7 @@ impl<'a> Checker<'a> {
             let message = format!(
                 "{} has {}, expected exactly one",
                 subject(&self.path),
-                count(entries.len(), "key")
+                counted(entries.len(), "key")
             );
             let at = entries.get(1).map_or(node.at, |second| second.key_at);
             let help = entries
@@ -358,260 +366,5 @@ impl<'a> Checker<'a> {
         let finding = Finding::new(entry.key_at, format!("{what}, expected {expected}")).help(help);
         self.report(finding);
         meant
-    }
-}
-
-/// The content schema of the variant tagged `name`.
-fn content<'a>(variants: &[&'a Form], name: &str) -> Option<&'a Value> {
-    let mut tags = variants.iter().filter_map(|form| tag(form));
-    tags.find(|(tag, _)| *tag == name)
-        .map(|(_, content)| content)
-}
-
-/// The value at `path` in words: "`splits.repeats`", "item 2 of `render`", "`c` of `svm`".
-pub(super) fn subject(path: &[Step]) -> String {
-    let (mut phrase, steps) = match path {
-        [] => return "the spec".into(),
-        [
-            Step::Key(list),
-            Step::Index(_),
-            Step::Key(owner),
-            inner @ ..,
-        ] if list == "methods" || list == "datasets" => (name_of(owner), inner),
-        steps => (String::new(), steps),
-    };
-    let mut keys: Vec<&str> = Vec::new();
-    for step in steps {
-        match step {
-            Step::Key(key) => keys.push(key),
-            Step::Index(index) => {
-                phrase = format!("item {} of {}", index + 1, keys_of(&keys, &phrase));
-                keys.clear();
-            }
-        }
-    }
-    keys_of(&keys, &phrase)
-}
-
-fn keys_of(keys: &[&str], owner: &str) -> String {
-    match (keys, owner) {
-        ([], owner) => owner.to_owned(),
-        (keys, "") => name_of(&keys.join(".")),
-        (keys, owner) => format!("{} of {owner}", name_of(&keys.join("."))),
-    }
-}
-
-/// The number in the form's type, if the form admits it.
-fn normal_number(node: &Node, form: &Form) -> Option<Value> {
-    let float = match node.kind {
-        Kind::Int(value) => value as f64,
-        Kind::Float(value) => value,
-        _ => return None,
-    };
-    let limit = |key: &str| form.get(key).and_then(Value::as_f64);
-    let within = float.is_finite()
-        && limit("minimum").is_none_or(|min| float >= min)
-        && limit("maximum").is_none_or(|max| float <= max)
-        && limit("exclusiveMinimum").is_none_or(|min| float > min)
-        && limit("exclusiveMaximum").is_none_or(|max| float < max);
-    if !within {
-        None
-    } else if allows(form, "number") {
-        // Adding zero turns -0 into 0, which are one value and should be one text.
-        Number::from_f64(float + 0.0).map(Value::Number)
-    } else if allows(form, "integer") {
-        let whole = match node.kind {
-            Kind::Int(value) => value,
-            _ if float.fract() == 0.0 => float as i128,
-            _ => return None,
-        };
-        let largest = largest(form).unwrap_or(i128::from(u64::MAX));
-        (whole <= largest)
-            .then(|| Number::from_i128(whole))
-            .flatten()
-            .map(Value::Number)
-    } else {
-        None
-    }
-}
-
-/// The largest integer of a form without a maximum of its own, where the node exceeds it.
-fn excess(node: &Node, form: &Form) -> Option<i128> {
-    let largest = largest(form)?;
-    let exceeds = match node.kind {
-        Kind::Int(value) => value > largest,
-        Kind::Float(value) => value > largest as f64,
-        _ => false,
-    };
-    (exceeds && !form.contains_key("maximum")).then_some(largest)
-}
-
-/// The largest integer of the Rust type behind a form.
-fn largest(form: &Form) -> Option<i128> {
-    Some(match form.get("format")?.as_str()? {
-        "uint8" => u8::MAX.into(),
-        "uint16" => u16::MAX.into(),
-        "uint32" => u32::MAX.into(),
-        "int8" => i8::MAX.into(),
-        "int16" => i16::MAX.into(),
-        "int32" => i32::MAX.into(),
-        "int64" | "int" => i64::MAX.into(),
-        "uint64" | "uint" => u64::MAX.into(),
-        _ => return None,
-    })
-}
-
-fn admits_text(form: &Form, text: &str) -> bool {
-    if names(form).next().is_some() {
-        return names(form).any(|name| name == text);
-    }
-    let length = form.get("minLength").and_then(Value::as_u64).unwrap_or(0);
-    let pattern = form.get("pattern").and_then(Value::as_str);
-    let matches = pattern.is_none_or(|pattern| {
-        regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
-    });
-    text.chars().count() as u64 >= length && matches
-}
-
-/// What length a list should have, if it has another.
-fn wrong_length(length: usize, form: &Form) -> Option<String> {
-    let limit = |key: &str| {
-        form.get(key)
-            .and_then(Value::as_u64)
-            .and_then(|n| usize::try_from(n).ok())
-    };
-    let (min, max) = (
-        limit("minItems").unwrap_or(0),
-        limit("maxItems").unwrap_or(usize::MAX),
-    );
-    if min == max && length != min {
-        Some(format!("exactly {}", count(min, "item")))
-    } else if length < min {
-        Some(format!("at least {}", count(min, "item")))
-    } else if length > max {
-        Some(format!("at most {}", count(max, "item")))
-    } else {
-        None
-    }
-}
-
-/// All names of a union: plain strings and tags.
-fn known_names<'a>(forms: &[&'a Form]) -> Vec<&'a str> {
-    let mut all = Vec::new();
-    for form in forms {
-        for name in names(form).chain(tag(form).map(|(name, _)| name)) {
-            if !all.contains(&name) {
-                all.push(name);
-            }
-        }
-    }
-    all
-}
-
-/// The forms in words: "a number above 0 or `mean-squared-distance`".
-fn expected(forms: &[&Form]) -> String {
-    let scalar = |form: &Form| {
-        !allows(form, "array")
-            && !allows(form, "object")
-            && form.get("type") != Some(&json!("null"))
-    };
-    let tunable =
-        forms.iter().any(|form| allows(form, "array")) && forms.iter().any(|form| scalar(form));
-    // That a list or a range would do as well only distracts from a wrong scalar.
-    let forms: Vec<&Form> = forms
-        .iter()
-        .filter(|form| !tunable || scalar(form))
-        .copied()
-        .collect();
-    let mut parts: Vec<String> = Vec::new();
-    for form in &forms {
-        let part = match form {
-            form if names(form).next().is_some() || tag(form).is_some() && forms.len() > 1 => {
-                continue;
-            }
-            form if allows(form, "integer") || allows(form, "number") => number_in_words(form),
-            form if allows(form, "string") => text_in_words(form),
-            form if allows(form, "boolean") => "true or false".into(),
-            form if allows(form, "array") => "a list".into(),
-            form if allows(form, "object") => "a mapping".into(),
-            _ => continue,
-        };
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
-    let names = if forms.len() > 1 || parts.is_empty() {
-        known_names(&forms)
-    } else {
-        Vec::new()
-    };
-    if !names.is_empty() {
-        parts.push(one_of(names));
-    }
-    parts.join(" or ")
-}
-
-fn number_in_words(form: &Form) -> String {
-    let noun = if allows(form, "number") {
-        "a number"
-    } else {
-        "a whole number"
-    };
-    let limit = |key: &str| form.get(key).and_then(Value::as_f64);
-    if let (Some(min), Some(max)) = (limit("minimum"), limit("maximum")) {
-        return format!("{noun} from {min} to {max}");
-    }
-    let low = limit("minimum").map(|min| format!("of at least {min}"));
-    let low = low.or_else(|| limit("exclusiveMinimum").map(|min| format!("above {min}")));
-    let high = limit("maximum").map(|max| format!("at most {max}"));
-    let high = high.or_else(|| limit("exclusiveMaximum").map(|max| format!("below {max}")));
-    match (low, high) {
-        (Some(low), Some(high)) => format!("{noun} {low} and {high}"),
-        (Some(limit), None) | (None, Some(limit)) => format!("{noun} {limit}"),
-        (None, None) => noun.into(),
-    }
-}
-
-fn text_in_words(form: &Form) -> String {
-    let text = |key: &str| form.get(key).and_then(Value::as_str);
-    if let Some(words) = text("patternErrorMessage") {
-        return words.into();
-    }
-    match (
-        text("pattern"),
-        form.get("minLength").and_then(Value::as_u64),
-    ) {
-        (Some(pattern), _) => format!("a string that matches `{pattern}`"),
-        (None, Some(1..)) => "a string that is not empty".into(),
-        (None, _) => "a string".into(),
-    }
-}
-
-fn mismatch_help(node: &Node, forms: &[&Form]) -> Option<String> {
-    let wants = |kind: &str| forms.iter().any(|form| allows(form, kind));
-    match &node.kind {
-        Kind::Text(text) if wants("boolean") => {
-            let truth = match text.to_lowercase().as_str() {
-                "yes" | "y" | "on" => Some("true"),
-                "no" | "n" | "off" => Some("false"),
-                text => closest(text, ["true", "false"]),
-            };
-            truth.map(did_you_mean)
-        }
-        Kind::Text(text) if wants("number") || wants("integer") => {
-            let number = text.trim().parse::<f64>().is_ok_and(f64::is_finite);
-            number.then(|| "write the number without quotes".into())
-        }
-        Kind::Text(_) | Kind::Int(_) | Kind::Float(_) | Kind::Bool(_)
-            if forms.iter().all(|form| allows(form, "array")) =>
-        {
-            Some("put it in brackets to make it a list".into())
-        }
-        Kind::Int(_) | Kind::Float(_) | Kind::Bool(_)
-            if wants("string") && !wants("integer") && known_names(forms).is_empty() =>
-        {
-            Some("put it in quotes to make it a string".into())
-        }
-        _ => None,
     }
 }

@@ -13,6 +13,7 @@ mod problem;
 mod range;
 mod read;
 mod resolve;
+mod sample;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -23,8 +24,9 @@ pub use problem::{Place, Problem, Source, SpecError};
 pub use read::load;
 pub use schema::{schema, schema_text};
 pub use types::{
-    Compare, DatasetOptions, DatasetSpec, Experiment, FileFormat, FilesSpec, MethodSpec, Protocol,
-    Rendering, Reproduces, Select, SelectBy, SelectOn, Splits, Test,
+    Budget, Compare, DatasetOptions, DatasetSpec, Experiment, FileFormat, FilesSpec, MethodSpec,
+    Protocol, Recording, Rendering, Reproduces, Resources, Search, Select, SelectBy, SelectOn,
+    Slurm, Splits, Test,
 };
 
 use check::Checker;
@@ -37,6 +39,14 @@ pub struct Loaded {
     pub experiment: Experiment,
     /// For problems that show only later, such as a parameter too large for a dataset.
     pub source: Source,
+}
+
+impl Loaded {
+    /// An experiment that was read and checked before; there is no text to point at.
+    pub fn resolved(experiment: Experiment) -> Self {
+        let source = Source::new(&experiment.name, "");
+        Self { experiment, source }
+    }
 }
 
 /// Reads a spec from `text`; `name` is the file's name in messages.

@@ -5,28 +5,6 @@ use super::node::{Kind, Node};
 /// Longest piece of a user's text repeated in a message, in characters.
 const LONGEST: usize = 60;
 
-/// The candidate that was probably meant. Case, `-` and `_` count little.
-pub(super) fn closest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    if word.chars().count() > LONGEST {
-        return None;
-    }
-    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    let word = plain(word);
-    candidates
-        .into_iter()
-        .filter_map(|candidate| {
-            let other = plain(candidate);
-            let longest = word.chars().count().max(other.chars().count());
-            let distance = strsim::damerau_levenshtein(&word, &other);
-            (distance < longest && distance <= longest.div_ceil(3)).then_some((distance, candidate))
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
 /// The question to ask where a name is close to a known one.
 pub(super) fn did_you_mean(name: &str) -> String {
     format!("did you mean {}?", name_of(name))
@@ -74,14 +52,6 @@ pub(super) fn found(node: &Node) -> String {
     }
 }
 
-/// "1 value", "2 values".
-pub(super) fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
-    }
-}
-
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -92,19 +62,6 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn close_names_are_suggested_and_far_ones_are_not() {
-        let keys = ["repeats", "train_fraction", "stratified", "c", "r1"];
-        assert_eq!(closest("repeat", keys), Some("repeats"));
-        assert_eq!(closest("train-fraction", keys), Some("train_fraction"));
-        assert_eq!(closest("trainFraction", keys), Some("train_fraction"));
-        assert_eq!(closest("C", keys), Some("c"));
-        assert_eq!(closest("r", keys), Some("r1"));
-        assert_eq!(closest("x", keys), None);
-        assert_eq!(closest("banana", keys), None);
-        assert_eq!(closest(&"repeats".repeat(100), keys), None);
-    }
 
     #[test]
     fn text_of_the_user_is_shortened_and_escaped() {

@@ -8,7 +8,7 @@ use miette::{
 };
 
 use super::node::{Kind, Node};
-use super::phrase::count;
+use crate::wording::counted;
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -288,7 +288,7 @@ impl SpecError {
     }
 
     fn omission(&self) -> Option<String> {
-        (self.omitted > 0).then(|| format!("and {}", count(self.omitted, "more problem")))
+        (self.omitted > 0).then(|| format!("and {}", counted(self.omitted, "more problem")))
     }
 }
 
@@ -307,7 +307,7 @@ impl Display for SpecError {
                 write!(
                     f,
                     "{file} has {}",
-                    count(all.len() + self.omitted, "problem")
+                    counted(all.len() + self.omitted, "problem")
                 )
             }
         }

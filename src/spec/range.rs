@@ -22,16 +22,20 @@ pub(super) fn expand(scale: &str, [first, last, step]: [f64; 3]) -> Result<Vec<f
         ));
     }
     let values: Vec<f64> = (0..=steps as usize)
-        .map(|i| tidy(first + i as f64 * step))
-        .map(|value| match scale {
-            "log2" => value.exp2(),
-            "log10" => power_of_ten(value),
-            _ => value,
-        })
+        .map(|i| value(scale, tidy(first + i as f64 * step)))
         .collect();
     match values.iter().all(|value| value.is_finite()) {
         true => Ok(values),
         false => Err("reaches beyond the largest number".into()),
+    }
+}
+
+/// The value at `place` of a scale.
+pub(super) fn value(scale: &str, place: f64) -> f64 {
+    match scale {
+        "log2" => place.exp2(),
+        "log10" => power_of_ten(place),
+        _ => place,
     }
 }
 

@@ -5,9 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use super::phrase::{closest, did_you_mean, name_of};
+use super::phrase::{did_you_mean, name_of};
 use super::problem::{Problem, SpecError};
 use super::{Catalogue, Loaded, parse};
+use crate::wording::closest;
 
 /// No experiment is longer; a dataset given by mistake is.
 const LARGEST: u64 = 1 << 20;

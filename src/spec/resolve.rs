@@ -1,18 +1,20 @@
 //! From checked JSON to an [`Experiment`]: ranges expanded, names and labels resolved, and all the
 //! checks that no schema can express.
 
+mod tuning;
+
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::catalogue::{Catalogue, MethodEntry};
+use super::catalogue::Catalogue;
 use super::check::{Checker, Step, subject};
-use super::node::{Kind, Node};
-use super::phrase::{closest, count, did_you_mean, name_of, one_of};
+use super::node::Node;
+use super::phrase::{did_you_mean, name_of, one_of};
 use super::problem::{Finding, Place};
-use super::range::{MOST_POINTS, expand};
-use super::schema::{FILES, LABEL, is_tunable};
+use super::schema::{FILES, LABEL};
 use super::types::{DatasetSpec, Experiment, FilesSpec, MethodSpec};
+use crate::wording::{closest, counted};
 
 /// Resolves the normal form `value` of the tree `root`. Parts in which `checker` found problems are
 /// passed over, so that one run reports as much as can be known.
@@ -32,6 +34,8 @@ pub(super) fn resolve(
     let datasets = resolver.datasets();
     let methods = resolver.methods();
     let against = resolver.against(&methods);
+    resolver.slurm(&methods);
+    resolver.check_table();
     let Resolver {
         mut value,
         checker,
@@ -167,17 +171,23 @@ impl<'a> Resolver<'a> {
     fn methods(&mut self) -> Vec<MethodSpec> {
         let mut methods = Vec::new();
         let mut seen: HashMap<String, Place> = HashMap::new();
+        let mut known = Vec::new();
         for entry in self.entries("methods") {
             let Some(method) = self.catalogue.method(&entry.name) else {
                 continue;
             };
             let before = self.findings.len();
             let spec = self.method(&entry, method);
-            if self.findings.len() == before {
-                self.check_tuning(&entry, method, &spec);
-            }
+            let points = match self.findings.len() == before {
+                true => self.check_tuning(&entry, method, &spec),
+                false => None,
+            };
             let label = spec.label.clone().unwrap_or_default();
             let at = entry.place(LABEL);
+            let same = points.and_then(|points| {
+                let this = (entry.name_at, label.clone());
+                same_parameters(&mut known, (entry.name.clone(), points), this)
+            });
             if let Some(first) = seen.get(&label) {
                 let label = name_of(&label);
                 let message = format!(
@@ -188,6 +198,7 @@ impl<'a> Resolver<'a> {
                 self.findings
                     .push(finding.help("give one of them a `label` of its own".to_owned()));
             } else {
+                self.findings.extend(same);
                 seen.insert(label, at);
             }
             methods.push(spec);
@@ -195,114 +206,23 @@ impl<'a> Resolver<'a> {
         methods
     }
 
-    fn method(&mut self, entry: &Named<'_>, method: &MethodEntry) -> MethodSpec {
-        let mut spec = MethodSpec {
-            method: entry.name.clone(),
-            label: Some(method.title.to_owned()),
-            fixed: Map::new(),
-            tuned: Vec::new(),
+    /// Refuses a table that the paper does not have.
+    fn check_table(&mut self) {
+        let Some(table) = self.value["reproduces"]["table"].as_u64() else {
+            return;
         };
-        for (name, value) in &entry.values {
-            let values = match value {
-                Value::String(label) if name == LABEL => {
-                    spec.label = Some(label.clone());
-                    continue;
-                }
-                Value::Array(values) if is_tunable(method, name) => values.clone(),
-                Value::Object(range) if is_tunable(method, name) => {
-                    self.range(entry, method, name, range)
-                }
-                single => vec![single.clone()],
-            };
-            match <[Value; 1]>::try_from(values) {
-                Ok([single]) => {
-                    spec.fixed.insert(name.clone(), single);
-                }
-                Err(several) => spec.tuned.push((name.clone(), several)),
-            }
-        }
-        spec
-    }
-
-    /// The values of a range, each checked against the parameter's own schema.
-    fn range(
-        &mut self,
-        entry: &Named<'_>,
-        method: &MethodEntry,
-        name: &str,
-        range: &Map<String, Value>,
-    ) -> Vec<Value> {
-        let at = entry.place(name);
-        let bounds = range.iter().next().and_then(|(scale, bounds)| {
-            let bounds: Vec<f64> = bounds
-                .as_array()?
-                .iter()
-                .filter_map(Value::as_f64)
-                .collect();
-            Some((scale, <[f64; 3]>::try_from(bounds).ok()?))
-        });
-        let Some((scale, bounds)) = bounds else {
-            return Vec::new();
-        };
-        let numbers = match expand(scale, bounds) {
-            Ok(numbers) => numbers,
-            Err(wrong) => {
-                let message = format!("the range of {} {wrong}", entry.subject(name));
-                self.findings.push(Finding::new(at, message));
-                return Vec::new();
-            }
-        };
-        let mut checker = Checker::at(&method.schema, entry.path_of(name));
-        let property = &method.schema["properties"][name];
-        let mut values = Vec::with_capacity(numbers.len());
-        for number in numbers {
-            let kind = Kind::Float(number);
-            values.push(checker.value(&Node { kind, at }, property));
-            if !checker.findings.is_empty() {
-                let message = format!(
-                    "the range of {} holds {number}, expected {}",
-                    entry.subject(name),
-                    checker.expectation(property)
-                );
-                self.findings.push(Finding::new(at, message));
-                break;
-            }
-        }
-        values
-    }
-
-    /// Checks that tuned parameters can be chosen, and that every point of the grid is allowed.
-    fn check_tuning(&mut self, entry: &Named<'_>, method: &MethodEntry, spec: &MethodSpec) {
-        if let Some((name, values)) = spec.tuned.first() {
-            let selected = self.root.get("select");
-            if selected.is_none_or(|select| matches!(select.value.kind, Kind::Null)) {
-                let values = count(values.len(), "value");
-                let message = format!(
-                    "{} has {values}, but nothing says how to choose one",
-                    entry.subject(name)
-                );
-                let help = "add `select: {by: cross-validation, folds: 5}`".to_owned();
-                self.findings
-                    .push(Finding::new(entry.place(name), message).help(help));
-            }
-            let points = spec.points();
-            if points > MOST_POINTS {
-                let message = format!(
-                    "{} has a grid of {points} points, expected at most {MOST_POINTS}",
-                    name_of(&entry.name)
-                );
-                self.findings.push(Finding::new(entry.place(name), message));
-                return;
-            }
-        }
-        for index in 0..spec.points() {
-            let point = spec.point(index);
-            if let Err((name, wrong)) = (method.check)(&Value::Object(point.clone())) {
-                let message = format!("{} {wrong}", entry.subject(&name));
-                let at = place_of_value(entry, spec, &name, point.get(&name));
-                self.findings.push(Finding::new(at, message));
-                return;
-            }
+        let tables = &self.catalogue.tables;
+        let node = (self.root.get("reproduces")).and_then(|entry| entry.value.get("table"));
+        if let Some(entry) = node
+            && !tables.iter().any(|&known| u64::from(known) == table)
+        {
+            let known: Vec<String> = tables.iter().map(u32::to_string).collect();
+            let message = format!(
+                "`reproduces.table` is {table}, which is no table of the paper known here, \
+                 expected {}",
+                one_of(known.iter().map(String::as_str))
+            );
+            self.findings.push(Finding::new(entry.value.at, message));
         }
     }
 
@@ -343,7 +263,7 @@ impl<'a> Resolver<'a> {
                 let message = format!(
                     "`compare.against` is {}, which stands for {}, expected {}",
                     name_of(against),
-                    count(several.len(), "method"),
+                    counted(several.len(), "method"),
                     one_of(labels)
                 );
                 Finding::new(node.at, message)
@@ -352,6 +272,65 @@ impl<'a> Resolver<'a> {
         self.findings.push(finding);
         None
     }
+}
+
+impl Resolver<'_> {
+    /// Every method that is to be submitted apart is one of the experiment's.
+    fn slurm(&mut self, methods: &[MethodSpec]) {
+        let named = self
+            .root
+            .get("slurm")
+            .and_then(|slurm| slurm.value.get("methods"));
+        if !self.checker.is_clean(&[Step::Key("methods".into())]) {
+            return;
+        }
+        for entry in named.map_or(&[][..], |methods| methods.value.entries()) {
+            let names = || {
+                let labels = methods.iter().filter_map(|method| method.label.as_deref());
+                methods
+                    .iter()
+                    .map(|method| method.method.as_str())
+                    .chain(labels)
+            };
+            if names().all(|name| name != entry.key) {
+                let mut known: Vec<&str> = names().collect();
+                known.sort_unstable();
+                known.dedup();
+                let message = format!(
+                    "`slurm.methods` names {}, which is no method of this experiment, expected {}",
+                    name_of(&entry.key),
+                    one_of(known)
+                );
+                let meant = closest(&entry.key, names()).map(did_you_mean);
+                self.findings
+                    .push(Finding::new(entry.key_at, message).help(meant));
+            }
+        }
+    }
+}
+
+/// A method and its parameter points, and where it stands under which label.
+type Known = ((String, Vec<Value>), (Place, String));
+
+/// Remembers an entry. A finding if it asks for what an earlier one asks for: its cells would be the
+/// same cells, whatever it is labelled.
+fn same_parameters(
+    known: &mut Vec<Known>,
+    asked: (String, Vec<Value>),
+    (at, label): (Place, String),
+) -> Option<Finding> {
+    let Some((_, (first, theirs))) = known.iter().find(|(other, _)| *other == asked) else {
+        known.push((asked, (at, label)));
+        return None;
+    };
+    let message = format!(
+        "this is the method of line {} with the same parameters, labelled {} there",
+        first.line,
+        name_of(theirs)
+    );
+    let help = "remove one of the two or change a parameter".to_owned();
+    let finding = Finding::new(at, message).also(*first, "first given here");
+    Some(finding.help(help))
 }
 
 fn dataset(entry: &Named<'_>) -> Result<DatasetSpec, serde_json::Error> {
@@ -363,17 +342,4 @@ fn dataset(entry: &Named<'_>) -> Result<DatasetSpec, serde_json::Error> {
         name: entry.name.clone(),
         options: serde_json::from_value(values)?,
     })
-}
-
-/// Where the value of a parameter stands: the item of a list, or the parameter.
-fn place_of_value(
-    entry: &Named<'_>,
-    spec: &MethodSpec,
-    name: &str,
-    value: Option<&Value>,
-) -> Place {
-    let tuned = spec.tuned.iter().find(|(tuned, _)| tuned == name);
-    let index = tuned.and_then(|(_, values)| values.iter().position(|other| Some(other) == value));
-    let item = index.and_then(|index| entry.option(name)?.items().get(index));
-    item.map_or_else(|| entry.place(name), |item| item.at)
 }

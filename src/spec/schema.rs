@@ -236,9 +236,9 @@ fn range() -> Value {
         let bounds = json!({
             "type": "array",
             "items": {"type": "number"},
-            "minItems": 3,
+            "minItems": 2,
             "maxItems": 3,
-            "description": "First, last and step.",
+            "description": "First, last and step; without a step for `search: random` and `latin-hypercube`.",
         });
         named(name, name, about, bounds)
     };

@@ -45,7 +45,7 @@ fn catalogue() -> Catalogue {
         schema,
         check: Box::new(|parameters| match parameters["r"].as_f64() {
             Some(r) if r > 5.0 => Err(("r".into(), format!("is {r}, expected at most 5"))),
-            _ => Ok(()),
+            _ => Ok(parameters.clone()),
         }),
     };
     let dataset = |name: &str| DatasetEntry {
@@ -89,6 +89,7 @@ fn catalogue() -> Catalogue {
             ),
         ],
         datasets: vec![dataset("usps"), dataset("pendigits"), dataset("optdigits")],
+        tables: vec![2, 3],
     }
 }
 
@@ -202,9 +203,10 @@ fn an_experiment_survives_json() {
 
 #[test]
 fn anchors_byte_order_marks_and_windows_lines_are_fine() {
-    let text = "\u{feff}name: x\r\ndatasets: [usps]\r\nmethods:\r\n  - twin: &twin {c: 1}\r\n  - twin: {<<: *twin, label: B}\r\n";
+    let text = "\u{feff}name: x\r\ndatasets: [usps]\r\nmethods:\r\n  - twin: &twin {c: 1}\r\n  - twin: {<<: *twin, label: B, r: 2}\r\n";
     let methods = sound(text).experiment.methods;
-    assert_eq!(methods[0].fixed, methods[1].fixed);
+    assert_eq!(methods[0].fixed["c"], methods[1].fixed["c"]);
+    assert_eq!(methods[1].fixed["r"], 2.0);
 }
 
 #[test]

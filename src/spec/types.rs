@@ -1,7 +1,8 @@
 //! The types of a spec. Keys are snake case, values such as `cross-validation` are kebab case.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer};
@@ -29,8 +30,9 @@ pub struct Experiment {
     /// How parameters were set; shown in the report, changes nothing.
     #[serde(default)]
     pub protocol: Option<Protocol>,
-    /// Root of the seed tree.
+    /// Root of the seed tree; below 2^53, which every reader of JSON holds exactly.
     #[serde(default = "default_seed")]
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub seed: u64,
     /// Registered datasets by name, with options if need be, or files of one's own.
     #[schemars(with = "Vec<Value>", length(min = 1))]
@@ -54,13 +56,20 @@ pub struct Experiment {
     /// Significance tests against one method.
     #[serde(default)]
     pub compare: Option<Compare>,
-    /// What to render besides the tables that are always written.
+    /// What to store beside the ledger for figures, for the first split of every dataset.
+    #[serde(default)]
+    #[schemars(extend("uniqueItems" = true))]
+    pub record: Vec<Recording>,
+    /// What is written beside the ledger; everything if left out.
     #[serde(default = "default_render")]
     #[schemars(extend("uniqueItems" = true))]
     pub render: Vec<Rendering>,
+    /// What `npsvcpp submit --slurm` asks of a cluster. It changes no number and is not part of a plan.
+    #[serde(default, skip_serializing)]
+    pub slurm: Option<Slurm>,
 }
 
-fn default_seed() -> u64 {
+pub(super) fn default_seed() -> u64 {
     2024
 }
 
@@ -69,7 +78,7 @@ fn default_jitter() -> f64 {
 }
 
 fn default_render() -> Vec<Rendering> {
-    vec![Rendering::Table]
+    vec![Rendering::Table, Rendering::Figures, Rendering::Report]
 }
 
 /// A table of the paper.
@@ -138,7 +147,9 @@ pub struct FilesSpec {
     /// The format, where the file's name does not tell.
     #[serde(default)]
     pub format: Option<FileFormat>,
-    /// CSV: name or number (from 1) of the label column; the last column if left out.
+    /// CSV: name or number (from 1) of the label column; the last column if left out. `.npy`: the
+    /// file with the labels, or two with a comma between where there is a test file; if left out,
+    /// the data file's name with `features` replaced by `labels`, else with `-labels` appended.
     #[serde(default, deserialize_with = "name_or_number")]
     #[schemars(schema_with = "name_or_number_schema")]
     pub label: Option<String>,
@@ -154,16 +165,34 @@ impl FilesSpec {
         if let Some(name) = &self.name {
             return name.into();
         }
-        let mut stem = self.train.clone();
-        let packed = |path: &PathBuf| path.extension().is_some_and(|e| e == "bz2" || e == "gz");
-        if packed(&stem) {
-            stem.set_extension("");
-        }
-        match stem.file_stem() {
+        match unpacked_name(&self.train).file_stem() {
             Some(stem) => stem.to_string_lossy().into_owned().into(),
             None => "files".into(),
         }
     }
+
+    /// The format as given, or as the name of `file` tells.
+    pub fn format_of(&self, file: &Path) -> FileFormat {
+        let by_name = || match extension(&unpacked_name(file)).as_deref() {
+            Some("csv" | "tsv") => FileFormat::Csv,
+            Some("npy") => FileFormat::Npy,
+            Some("npz") => FileFormat::Npz,
+            _ => FileFormat::Libsvm,
+        };
+        self.format.unwrap_or_else(by_name)
+    }
+}
+
+/// The file's name without the ending of its compression.
+fn unpacked_name(path: &Path) -> PathBuf {
+    match extension(path).as_deref() {
+        Some("bz2" | "gz") => PathBuf::from(path.file_stem().unwrap_or_default()),
+        _ => PathBuf::from(path.file_name().unwrap_or_default()),
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_string_lossy().to_lowercase())
 }
 
 fn name_or_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
@@ -229,18 +258,28 @@ pub struct MethodSpec {
     pub fixed: Map<String, Value>,
     /// Parameters to be tuned: name and the values to try, ranges already expanded.
     pub tuned: Vec<(String, Vec<Value>)>,
+    /// Points to try instead of a grid, each with all tuned parameters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sampled: Vec<Map<String, Value>>,
 }
 
 impl MethodSpec {
     /// How many parameter points there are; 1 where nothing is tuned.
     pub fn points(&self) -> usize {
+        if !self.sampled.is_empty() {
+            return self.sampled.len();
+        }
         let lengths = self.tuned.iter().map(|(_, values)| values.len());
         lengths.fold(1, usize::saturating_mul)
     }
 
-    /// The parameters at point `index` of the grid; the last tuned parameter changes fastest.
+    /// The parameters at point `index`; in a grid the last tuned parameter changes fastest.
     pub fn point(&self, mut index: usize) -> Map<String, Value> {
         let mut point = self.fixed.clone();
+        if let Some(sampled) = self.sampled.get(index) {
+            point.extend(sampled.clone());
+            return point;
+        }
         for (name, values) in self.tuned.iter().rev() {
             let length = values.len().max(1);
             if let Some(value) = values.get(index % length) {
@@ -269,6 +308,12 @@ pub struct Select {
     /// Choose once per dataset, on the first split's training samples, instead of once per split.
     /// Other splits test on some of these samples, so results carry a warning.
     pub once: bool,
+    /// Which points are tried.
+    #[serde(skip_serializing_if = "Search::is_grid")]
+    pub search: Search,
+    /// Successive halving: drop the worse half of the points after every fold. Results carry a note.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub halving: bool,
 }
 
 impl Default for Select {
@@ -279,8 +324,38 @@ impl Default for Select {
             on: SelectOn::Training,
             subsample: None,
             once: false,
+            search: Search::Grid,
+            halving: false,
         }
     }
+}
+
+/// Which points of the lists and ranges are tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Search {
+    /// All.
+    #[default]
+    Grid,
+    /// Points drawn at random. Ranges without a step are drawn from as a whole.
+    Random(Budget),
+    /// Points drawn at random, but evenly spread over every parameter's values.
+    LatinHypercube(Budget),
+}
+
+impl Search {
+    fn is_grid(&self) -> bool {
+        *self == Self::Grid
+    }
+}
+
+/// How many points are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Points per method, at most: points drawn twice are tried once.
+    #[schemars(range(min = 2, max = 10000))]
+    pub budget: usize,
 }
 
 /// The criterion of selection.
@@ -344,10 +419,112 @@ pub enum Test {
     NadeauBengio,
 }
 
+/// Records of a fit that cost extra time or space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recording {
+    /// Test accuracy after every iteration, for methods that keep a trace.
+    Evolution,
+    /// A map of the test samples before and after, for methods that learn a representation.
+    Embedding,
+}
+
 /// Renderings a spec can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rendering {
-    /// The table of accuracies.
+    /// The table of accuracies: `table.md`, `table.tex` and `table.csv`.
     Table,
+    /// Every figure.
+    Figures,
+    /// Of the figures, the ranks of the methods with the critical difference.
+    CriticalDifference,
+    /// `report.html`, one page with everything.
+    Report,
+}
+
+impl Rendering {
+    /// Whether `wanted` asks for `file`, a path in the results folder with `/` between folders. What
+    /// is no rendering but data, such as `cells.parquet`, is always written.
+    pub fn asks_for(wanted: &[Self], file: &str) -> bool {
+        let kinds: &[Self] = match file.split_once('/') {
+            Some(("figures", figure)) if figure.starts_with("critical-difference.") => {
+                &[Self::Figures, Self::CriticalDifference]
+            }
+            Some(("figures", _)) => &[Self::Figures],
+            None if file.starts_with("table.") => &[Self::Table],
+            None if file == "report.html" => &[Self::Report],
+            _ => return true,
+        };
+        kinds.iter().any(|kind| wanted.contains(kind))
+    }
+}
+
+/// What a Slurm cluster is asked for; options of `npsvcpp submit` come before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Slurm {
+    /// The partition; the cluster's default if left out.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._,-]*$"))]
+    pub partition: Option<String>,
+    /// The account that is charged.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"))]
+    pub account: Option<String>,
+    /// The quality of service.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"))]
+    pub qos: Option<String>,
+    /// Modules to load before the program starts.
+    #[schemars(inner(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._/+-]*$")))]
+    pub modules: Vec<String>,
+    /// Lines of shell to run before the program starts.
+    #[schemars(inner(regex(pattern = r"^[^\x00-\x1f]+$")))]
+    pub setup: Vec<String>,
+    /// Further options of sbatch, such as `--constraint=avx512`.
+    #[schemars(inner(regex(pattern = r"^--[a-z][^\x00-\x1f]*$")))]
+    pub options: Vec<String>,
+    /// What a task gets.
+    pub task: Resources,
+    /// Methods, by name or label, whose tasks get something else; they are submitted apart.
+    pub methods: BTreeMap<String, Resources>,
+}
+
+/// What a task of a job array gets.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(deny_unknown_fields, default)]
+pub struct Resources {
+    /// Longest time, such as `4:00:00` or `1-12`; the partition's default if left out.
+    #[schemars(
+        regex(pattern = r"^[0-9]+(-[0-9]+)?(:[0-9]+){0,2}$"),
+        extend("patternErrorMessage" = "a time as Slurm writes it, such as `30` (minutes), `4:00:00` or `1-12`, in quotes")
+    )]
+    pub time: Option<String>,
+    /// Memory, such as `8G`; estimated if left out.
+    #[schemars(
+        regex(pattern = r"^[1-9][0-9]{0,11}[KMGT]?$"),
+        extend("patternErrorMessage" = "a size as Slurm writes it, such as `500M` or `8G`")
+    )]
+    pub memory: Option<String>,
+    /// Cores; 1 if left out.
+    #[schemars(range(min = 1, max = 4096))]
+    pub cpus: Option<u32>,
+    /// Graphics processors, such as `1` or `a100:2`.
+    #[schemars(
+        regex(pattern = r"^([A-Za-z0-9._-]+:)?[0-9]+$"),
+        extend("patternErrorMessage" = "a number or a kind and a number, such as `a100:2`, in quotes")
+    )]
+    pub gpus: Option<String>,
+}
+
+impl Resources {
+    /// These, and what they leave out from `other`.
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            time: self.time.clone().or_else(|| other.time.clone()),
+            memory: self.memory.clone().or_else(|| other.memory.clone()),
+            cpus: self.cpus.or(other.cpus),
+            gpus: self.gpus.clone().or_else(|| other.gpus.clone()),
+        }
+    }
 }

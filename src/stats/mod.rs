@@ -3,20 +3,34 @@
 //! * [`mean`], [`standard_deviation`]: over the splits of one cell of a table;
 //! * [`paired_t`], [`corrected_t`], [`cohens_dz`], [`signed_rank`]: two methods on common splits;
 //! * [`holm`]: many tests at once;
-//! * [`average_ranks`], [`friedman`]: many methods over many datasets.
+//! * [`average_ranks`], [`friedman`], [`pairwise_signed_rank`], [`CriticalDifference`]: many methods
+//!   over many datasets, and what so few datasets cannot show;
+//! * [`WinTieLoss`]: two methods over many datasets;
+//! * [`welch`], [`Reproduction`]: our numbers against printed ones;
+//! * [`tsne`], [`silhouette`], [`knn_accuracy`]: samples in a space, and how classes lie in it.
 //!
 //! Every function answers `None` where there is nothing to say (too few values, or values that are
 //! not finite) and documents its degenerate cases; none of them panics or returns NaN.
 
+mod critical;
 mod multiple;
 mod paired;
 mod ranks;
+mod separability;
 mod signed_rank;
+mod tally;
+mod tsne;
+mod welch;
 
+pub use critical::{CriticalDifference, studentized_range};
 pub use multiple::holm;
 pub use paired::{TTest, cohens_dz, common_differences, corrected_t, paired_t};
-pub use ranks::{Friedman, average_ranks, friedman, midranks};
+pub use ranks::{Friedman, Pair, average_ranks, friedman, midranks, pairwise_signed_rank};
+pub use separability::{knn_accuracy, silhouette};
 pub use signed_rank::{SignedRank, signed_rank};
+pub use tally::WinTieLoss;
+pub use tsne::tsne;
+pub use welch::{Reproduction, Sample, Welch, welch};
 
 /// Arithmetic mean; `None` for no values, or values that are not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {

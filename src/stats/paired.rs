@@ -20,10 +20,21 @@ pub struct TTest {
     /// How many differences went in, J.
     pub n: usize,
     pub mean_difference: f64,
+    /// Of the mean difference; 0 if all differences are the same.
+    pub standard_error: f64,
     /// 0 if all differences are zero, infinite if they all equal another number.
     pub t: f64,
     /// Two-sided; 1 if all differences are zero, 0 if they all equal another number.
     pub p: f64,
+}
+
+impl TTest {
+    /// The confidence interval of the mean difference, `mean ± t_{J-1} standard_error`, that holds
+    /// the true one with probability `level`; `None` unless `0 < level < 1`.
+    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
+        let reach = quantile(level, (self.n - 1) as f64)? * self.standard_error;
+        Some((self.mean_difference - reach, self.mean_difference + reach))
+    }
 }
 
 /// `ours - theirs` on the splits that both have, in order of the split.
@@ -50,13 +61,12 @@ pub fn corrected_t(differences: &[f64], test_to_train: f64) -> Option<TTest> {
     let n = differences.len();
     let deviation = standard_deviation(differences)?;
     let mean_difference = mean(differences)?;
-    let t = ratio(
-        mean_difference,
-        deviation * (1.0 / n as f64 + test_to_train).sqrt(),
-    );
+    let standard_error = deviation * (1.0 / n as f64 + test_to_train).sqrt();
+    let t = ratio(mean_difference, standard_error);
     Some(TTest {
         n,
         mean_difference,
+        standard_error,
         t,
         p: two_sided(t, (n - 1) as f64)?,
     })
@@ -68,7 +78,7 @@ pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
 }
 
 /// `mean / spread`, where no spread means 0 for no difference and infinity for a constant one.
-fn ratio(mean: f64, spread: f64) -> f64 {
+pub(super) fn ratio(mean: f64, spread: f64) -> f64 {
     if mean == 0.0 {
         0.0
     } else if spread == 0.0 {
@@ -78,7 +88,16 @@ fn ratio(mean: f64, spread: f64) -> f64 {
     }
 }
 
-fn two_sided(t: f64, freedom: f64) -> Option<f64> {
+/// The two-sided quantile of Student's distribution: `P(|T| <= q) = level`.
+pub(super) fn quantile(level: f64, freedom: f64) -> Option<f64> {
+    if !(level > 0.0 && level < 1.0) {
+        return None;
+    }
+    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    Some(distribution.inverse_cdf(0.5 + level / 2.0))
+}
+
+pub(super) fn two_sided(t: f64, freedom: f64) -> Option<f64> {
     if t.is_infinite() {
         return Some(0.0);
     }
@@ -102,6 +121,24 @@ mod tests {
         let test = paired_t(&[-0.5; 4]).unwrap();
         assert_eq!((test.t, test.p), (f64::NEG_INFINITY, 0.0));
         assert_eq!(cohens_dz(&[0.25; 3]), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn an_interval_excludes_zero_where_the_test_rejects() {
+        // Quantiles of Student's distribution with 9 degrees of freedom, from SciPy.
+        assert!((quantile(0.95, 9.0).unwrap() - 2.262157162798205).abs() < 1e-9);
+        assert!((quantile(0.9, 9.0).unwrap() - 1.833112932656237).abs() < 1e-9);
+        let differences = [0.4, 0.1, 0.3, -0.1, 0.2, 0.25, 0.3, 0.0, 0.15, 0.1];
+        for q in [0.0, 0.2, 2.0 / 3.0] {
+            let test = corrected_t(&differences, q).unwrap();
+            let (low, high) = test.interval(0.95).unwrap();
+            assert!(low < test.mean_difference && test.mean_difference < high);
+            assert_eq!(low > 0.0, test.p < 0.05);
+        }
+        let constant = paired_t(&[0.5; 3]).unwrap();
+        assert_eq!(constant.interval(0.95), Some((0.5, 0.5)));
+        assert_eq!(constant.interval(1.0), None);
+        assert_eq!(constant.interval(f64::NAN), None);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
+use super::{holm, signed_rank};
+
 /// Friedman's test of "all methods rank alike".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Friedman {
@@ -9,6 +11,44 @@ pub struct Friedman {
     pub chi2: f64,
     /// From the chi-squared distribution with `methods - 1` degrees of freedom.
     pub p: f64,
+}
+
+/// Two columns compared over all rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    pub first: usize,
+    pub second: usize,
+    /// Of the exact signed-rank test.
+    pub p: f64,
+    /// The same after Holm's adjustment for all pairs.
+    pub adjusted: f64,
+}
+
+/// The signed-rank test of every pair of columns over the rows, adjusted by Holm.
+///
+/// Empty where [`average_ranks`] is `None`.
+pub fn pairwise_signed_rank(rows: &[Vec<f64>]) -> Vec<Pair> {
+    let Some(columns) = average_ranks(rows).map(|ranks| ranks.len()) else {
+        return Vec::new();
+    };
+    let pairs = (0..columns).flat_map(|first| (first + 1..columns).map(move |b| (first, b)));
+    let mut tested: Vec<Pair> = pairs
+        .filter_map(|(first, second)| {
+            let d: Vec<f64> = rows.iter().map(|row| row[first] - row[second]).collect();
+            let p = signed_rank(&d)?.p;
+            Some(Pair {
+                first,
+                second,
+                p,
+                adjusted: p,
+            })
+        })
+        .collect();
+    let p_values: Vec<f64> = tested.iter().map(|pair| pair.p).collect();
+    for (pair, adjusted) in tested.iter_mut().zip(holm(&p_values)) {
+        pair.adjusted = adjusted;
+    }
+    tested
 }
 
 /// Ranks from the smallest value up, starting at 1; equal values share the mean of their ranks.

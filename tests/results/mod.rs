@@ -43,6 +43,7 @@ fn experiment() -> Experiment {
                 label: None,
                 fixed: Map::new(),
                 tuned: Vec::new(),
+                sampled: Vec::new(),
             })
             .collect(),
         select: None,
@@ -51,7 +52,9 @@ fn experiment() -> Experiment {
             levels: vec![0.05, 0.1],
             test: vec![Test::PairedT, Test::NadeauBengio],
         }),
-        render: vec![Rendering::Table],
+        record: Vec::new(),
+        render: vec![Rendering::Table, Rendering::Figures, Rendering::Report],
+        slurm: None,
     }
 }
 

@@ -34,9 +34,9 @@ impl Digits {
     }
 
     /// The training problem with the reference kernel: Gaussian, mean squared distance, 1e-6.
-    pub fn problem(&self) -> Problem {
+    pub fn problem(&self, par: Par) -> Problem {
         let (x, y) = (self.x_train.clone(), self.y_train.clone());
-        Problem::new(x, y, 10, &Kernel::default(), 1e-6, Par::Seq)
+        Problem::new(x, y, 10, &Kernel::default(), 1e-6, par)
     }
 }
 

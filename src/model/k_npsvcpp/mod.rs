@@ -10,6 +10,7 @@
 //! `u_l = phi(X) b_l`, so the only cubic work is that of [`super::plane`], and nothing of size
 //! n x n is kept per class. [`train`] holds the iteration.
 
+mod hyperplanes;
 mod train;
 
 use std::borrow::Cow;
@@ -95,7 +96,8 @@ impl Default for KNpsvcpp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gpi {
-    /// `sigma = shift + mu sigma_max`: 1 is the paper's text, 0.1 the authors' code.
+    /// `sigma = shift + mu sigma_max`: 1 is the paper's text, 0.1 the authors' code. It sets the
+    /// length of a round's step, not where the rounds lead.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub shift: f64,
     /// Stop when a round moves `P` by less than this, relative to `|P|`; 0 runs all rounds.
@@ -109,8 +111,8 @@ pub struct Gpi {
 impl Default for Gpi {
     fn default() -> Self {
         Self {
-            shift: 1.0,
-            tolerance: 1e-4,
+            shift: 0.1,
+            tolerance: 1e-2,
             max_rounds: 25,
         }
     }
@@ -231,6 +233,7 @@ impl Method for KNpsvcpp {
     const TITLE: &'static str = "K-NPSVC++";
     const ABOUT: &'static str =
         "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)";
+    const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊"];
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), BadParameter> {
@@ -285,5 +288,86 @@ impl Method for KNpsvcpp {
 
     fn scheme(&self) -> Option<Scheme> {
         Some(self.scheme)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use faer::Par;
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::kernel::{Gaussian, Kernel};
+
+    const CLASSES: usize = 3;
+
+    /// Three classes in five dimensions, every sample `copies` times.
+    fn problem(kernel: &Kernel, copies: usize, scale: f64, jitter: f64) -> Problem {
+        let n = 30;
+        let mut rng = Seed::root(1).rng();
+        let noise = Array2::from_shape_fn((n, 5), |_| -> f64 { StandardNormal.sample(&mut rng) });
+        let y: Vec<usize> = (0..n).map(|i| i / copies % CLASSES).collect();
+        let x = Array2::from_shape_fn((n, 5), |(i, j)| {
+            let centre = if j == y[i] { 1.5 } else { 0.0 };
+            scale * (noise[[i / copies, j]] + centre)
+        });
+        Problem::new(x, y, CLASSES, kernel, jitter, Par::Seq)
+    }
+
+    fn fit(problem: &Problem, d: usize) -> Result<Fit, FitError> {
+        let method = KNpsvcpp {
+            d: Dimension::Fixed(d),
+            ..KNpsvcpp::default()
+        };
+        method.fit(problem, &Seed::root(3))
+    }
+
+    #[test]
+    fn more_dimensions_than_the_kernel_has_are_refused_with_both_numbers() {
+        for scale in [1.0, 100.0] {
+            let problem = problem(&Kernel::Linear, 1, scale, 0.0);
+            assert!(fit(&problem, 5).is_ok());
+            for d in [6, 8, 20] {
+                let error = fit(&problem, d).err().map(|error| error.to_string());
+                let expected = format!(
+                    "`d` is {d}, but the kernel matrix has a numerical rank of only 5; lower `d` \
+                     or raise `jitter`"
+                );
+                assert_eq!(error, Some(expected), "scale {scale}");
+            }
+        }
+        let gaussian = Kernel::Gaussian(Gaussian::default());
+        let duplicated = problem(&gaussian, 3, 1.0, 0.0);
+        assert!(fit(&duplicated, 10).is_ok());
+        let refused = fit(&duplicated, 11);
+        assert!(
+            matches!(refused, Err(FitError::Rank { d: 11, rank: 10 })),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn with_jitter_the_rank_does_not_matter() {
+        let problem = problem(&Kernel::Linear, 1, 1.0, 1e-6);
+        let fit = fit(&problem, 20).unwrap();
+        assert!(fit.certificate.primal < 100.0, "{:?}", fit.certificate);
+    }
+
+    #[test]
+    fn a_singular_kernel_never_ends_in_a_senseless_answer() {
+        for scale in [1.0, 10.0, 100.0] {
+            let problem = problem(&Kernel::Linear, 1, scale, 0.0);
+            for d in 1..=5 {
+                match fit(&problem, d) {
+                    // A hyperplane of zeros costs c per dissimilar sample, plus the manifold term.
+                    Ok(fit) => {
+                        let last = fit.trace.last().unwrap();
+                        let loss = fit.certificate.primal - last.manifold;
+                        assert!(loss < 30.0, "d = {d}, scale {scale}: {loss}");
+                    }
+                    Err(error) => assert!(matches!(error, FitError::Singular), "{error}"),
+                }
+            }
+        }
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use faer::{Mat, MatRef, Par};
 
+use super::hyperplanes::{Given, Hyperplanes, UStep};
 use super::{KNpsvcpp, Start};
 use crate::kernel::Laplacian;
 use crate::kernel::algebra::{add_times_vector, column, inner, product};
-use crate::model::nonparallel::Hyperplanes;
-use crate::model::plane::{Planes, Reduced};
-use crate::model::{Fit, FitError, KernelMachine, Problem, Shape, TraceRow};
-use crate::solve::box_qp::{self, Settings, Term};
+use crate::model::nonparallel;
+use crate::model::plane::Planes;
+use crate::model::{Fit, FitError, KernelMachine, Learnt, Problem, Scheme, Shape, TraceRow};
 use crate::solve::stiefel::Frame;
 use crate::solve::{Certificate, lanczos, simplex};
 
@@ -23,19 +23,36 @@ const SIGMA_TOLERANCE: f64 = 1e-9;
 const TAU_TOLERANCE: f64 = 1e-12;
 
 pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result<Fit, FitError> {
-    let planes = Planes::new(problem, options.r1, options.scheme, options.bias)?;
-    let mut training = Training::new(options, problem, &planes, start)?;
-    let mut trace: Vec<TraceRow> = Vec::with_capacity(options.max_iter);
+    let (d, rank) = (start.frame.a.ncols(), start.frame.rank());
+    if rank < d {
+        return Err(FitError::Rank { d, rank });
+    }
+    problem.require_every_class()?;
+    let planes = match options.scheme {
+        Scheme::Ovr => None,
+        Scheme::Rvo => Some(Planes::new(problem, options.r1, options.bias)?),
+    };
+    let hyperplanes = UStep::new(options, problem, planes.as_ref())?;
+    let mut training = Training::new(options, problem, hyperplanes, start)?;
+    let mut trace: Vec<TraceRow> = Vec::new();
+    let mut steps = Vec::new();
     let mut converged = false;
     while trace.len() < options.max_iter && !converged {
         let row = training.iterate(trace.len());
         if !row.primal.is_finite() {
             return Err(FitError::NotFinite);
         }
+        if training.rounding() > 1.0 {
+            return Err(FitError::Singular);
+        }
         converged = training.is_stationary(&row);
         trace.push(row);
+        steps.push(training.machine()?);
     }
-    let machine = training.machine()?;
+    let machine = match steps.last() {
+        Some(machine) => machine.clone(),
+        None => training.machine()?,
+    };
     let last = trace.last().cloned().unwrap_or_default();
     let certificate = Certificate {
         primal: last.primal,
@@ -48,6 +65,7 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
         machine,
         certificate,
         trace,
+        learnt: Some(training.learnt(steps)),
     })
 }
 
@@ -56,8 +74,7 @@ struct Training<'a> {
     k: MatRef<'a, f64>,
     par: Par,
     classes: usize,
-    s_inverse: Option<MatRef<'a, f64>>,
-    planes: Vec<Reduced<'a>>,
+    hyperplanes: UStep<'a>,
     laplacian: Arc<Laplacian>,
     /// `sigma` of the power iteration.
     sigma: f64,
@@ -68,10 +85,7 @@ struct Training<'a> {
     b: Mat<f64>,
     f: Mat<f64>,
     tau: Vec<f64>,
-    /// The box QPs' last solutions, where the next ones start.
-    dual: Vec<Vec<f64>>,
-    /// Size of each class's objective, against which the QPs' gaps are measured: their own optimum
-    /// is near zero where `P v_l` already fits.
+    /// Size of each class's objective.
     scale: Vec<f64>,
 }
 
@@ -79,7 +93,7 @@ impl<'a> Training<'a> {
     fn new(
         options: &'a KNpsvcpp,
         problem: &'a Problem,
-        planes: &'a Planes<'a>,
+        hyperplanes: UStep<'a>,
         start: Start,
     ) -> Result<Self, FitError> {
         let Shape { n, classes, .. } = problem.shape();
@@ -90,24 +104,15 @@ impl<'a> Training<'a> {
         } else {
             0.0
         };
-        let reduced: Vec<_> = (0..classes)
-            .map(|l| Ok(planes.plane(l)?.reduce()))
-            .collect::<Result<_, FitError>>()?;
+        let far = |l: usize| (0..n).filter(|&i| !hyperplanes.is_near(i, l)).count();
+        let scale = (0..classes).map(|l| options.c * far(l) as f64).collect();
         Ok(Self {
             options,
             k,
             par: problem.par(),
             classes,
-            s_inverse: planes.s_inverse(),
-            dual: reduced
-                .iter()
-                .map(|plane| vec![0.0; plane.far.len()])
-                .collect(),
-            scale: reduced
-                .iter()
-                .map(|plane| options.c * plane.far.len() as f64)
-                .collect(),
-            planes: reduced,
+            scale,
+            hyperplanes,
             laplacian,
             sigma: options.gpi.shift + options.mu * sigma_max,
             frame: start.frame,
@@ -145,68 +150,19 @@ impl<'a> Training<'a> {
             tau: used,
             tau_star,
             manifold: manifold.value,
+            accuracy: None,
         }
     }
 
-    /// `u_l = argmin J_l`, class by class: [`crate::model::plane`] with `g = P v_l`.
+    /// `u_l = argmin J_l` with `g_l = P v_l`.
     fn u_step(&mut self) {
-        let g = product(self.frame.ka.as_ref(), self.v.as_ref(), self.par);
-        let s_inverse_g = self.s_inverse.map(|s_inverse| {
-            let masked = Mat::from_fn(g.nrows(), g.ncols(), |i, l| {
-                if self.planes[l].is_near(i) {
-                    g[(i, l)]
-                } else {
-                    0.0
-                }
-            });
-            product(s_inverse, masked.as_ref(), self.par)
-        });
-        let av = product(self.frame.a.as_ref(), self.v.as_ref(), self.par);
-        let (c, r1) = (self.options.c, self.options.r1);
-        for l in 0..self.classes {
-            let values: Vec<f64> = g.col(l).iter().copied().collect();
-            let t: Option<Vec<f64>> = s_inverse_g
-                .as_ref()
-                .map(|t| t.col(l).iter().copied().collect());
-            let plane = &mut self.planes[l];
-            let pull = plane.pull(&values, t.as_deref());
-            let far_values: Vec<f64> = plane
-                .far
-                .iter()
-                .zip(&pull.at_far)
-                .map(|(&j, pull)| values[j] - pull)
-                .collect();
-            let terms: Vec<Term> = far_values
-                .iter()
-                .map(|g| Term {
-                    linear: g - 1.0,
-                    ..Term::hinge(c).in_coefficients(r1)
-                })
-                .collect();
-            let settings = Settings {
-                tolerance: self.options.qp_tolerance,
-                absolute: self.options.qp_tolerance * self.scale[l] / r1,
-                par: self.par,
-                ..Settings::default()
-            };
-            let solution = box_qp::solve(plane, &terms, Some(&self.dual[l]), settings);
-            let lambda: Vec<f64> = solution.x.iter().map(|x| r1 * x).collect();
-            let near_values = plane.near_values(&lambda, Some(&pull));
-            for (i, step) in plane
-                .coefficients(&lambda, &near_values)
-                .into_iter()
-                .enumerate()
-            {
-                self.b[(i, l)] = av[(i, l)] + step;
-            }
-            for (&i, value) in plane.near.iter().zip(near_values) {
-                self.f[(i, l)] = value;
-            }
-            for (&j, (g, y)) in plane.far.iter().zip(far_values.iter().zip(&solution.y)) {
-                self.f[(j, l)] = g + y;
-            }
-            self.dual[l] = solution.x;
-        }
+        let given = Given {
+            coefficients: product(self.frame.a.as_ref(), self.v.as_ref(), self.par),
+            values: product(self.frame.ka.as_ref(), self.v.as_ref(), self.par),
+            scale: &self.scale,
+        };
+        let Hyperplanes { b, f } = self.hyperplanes.solve(given);
+        (self.b, self.f) = (b, f);
     }
 
     /// `V = r1 / (r1 + r2) P^T U`.
@@ -250,10 +206,15 @@ impl<'a> Training<'a> {
         let w = self.squared_residuals(pu);
         (0..self.classes)
             .map(|l| {
-                let plane = &self.planes[l];
-                let f = |i: &usize| self.f[(*i, l)];
-                let near: f64 = plane.near.iter().map(|i| f(i).powi(2)).sum();
-                let far: f64 = plane.far.iter().map(|j| (1.0 - f(j)).max(0.0)).sum();
+                let f = column(self.f.as_ref(), l);
+                let (mut near, mut far) = (0.0, 0.0);
+                for (i, &f) in f.iter().enumerate() {
+                    if self.hyperplanes.is_near(i, l) {
+                        near += f * f;
+                    } else {
+                        far += (1.0 - f).max(0.0);
+                    }
+                }
                 let v = self.squared_v(l);
                 0.5 * near + c * far + 0.5 * r1 * w[l] + 0.5 * r2 * v + manifold
             })
@@ -311,6 +272,16 @@ impl<'a> Training<'a> {
         self.frame = Frame::nearest(m, self.k, self.par);
     }
 
+    /// Rounding error of `a^T K a = 1` for the largest column of `A`. What `A` holds of the null
+    /// space of `K` has no length, so nothing keeps it from growing until only this error is left.
+    fn rounding(&self) -> f64 {
+        let largest = (0..self.frame.a.ncols())
+            .map(|j| column(self.frame.a.as_ref(), j))
+            .map(|a| inner(a, a))
+            .fold(0.0, f64::max);
+        f64::EPSILON * self.k.norm_l2() * largest
+    }
+
     fn is_stationary(&self, row: &TraceRow) -> bool {
         let scale = row.primal.abs();
         let tolerance = self.options.tolerance;
@@ -318,7 +289,7 @@ impl<'a> Training<'a> {
     }
 
     /// Distances are taken with `sqrt(|w_l|^2 + |v_l|^2)`.
-    fn machine(self) -> Result<KernelMachine, FitError> {
+    fn machine(&self) -> Result<KernelMachine, FitError> {
         let pu = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
         let norms = self
             .squared_residuals(&pu)
@@ -326,13 +297,34 @@ impl<'a> Training<'a> {
             .enumerate()
             .map(|(l, w)| (w + self.squared_v(l)).sqrt())
             .collect();
-        let hyperplanes = Hyperplanes {
+        let hyperplanes = nonparallel::Hyperplanes {
             r: self.options.r1,
             scheme: self.options.scheme,
             bias: self.options.bias,
             tolerance: self.options.qp_tolerance,
         };
-        hyperplanes.machine_with_norms(self.b, norms)
+        hyperplanes.machine_with_norms(self.b.clone(), norms)
+    }
+}
+
+impl Training<'_> {
+    /// The representation at the end; a constant feature adds the sums of the frame's columns.
+    fn learnt(self, steps: Vec<KernelMachine>) -> Learnt {
+        let frame = self.frame.a;
+        let offsets = (0..frame.ncols())
+            .map(|j| {
+                if self.options.bias {
+                    frame.col(j).iter().sum()
+                } else {
+                    0.0
+                }
+            })
+            .collect();
+        Learnt {
+            frame,
+            offsets,
+            steps,
+        }
     }
 }
 

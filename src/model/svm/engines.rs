@@ -12,6 +12,7 @@ use super::Binary;
 use crate::kernel::Resolved;
 use crate::model::{FitError, Problem};
 use crate::solve::smo::Task;
+use crate::wording::panic_text;
 
 const LIBSVM: &str = "libsvm-rs";
 const LINFA: &str = "linfa-svm";
@@ -138,13 +139,8 @@ fn judged(task: &Task<'_>, beta: Vec<f64>, offset: f64, tolerance: f64, jitter: 
 
 fn guarded<T>(engine: &'static str, work: impl FnOnce() -> T) -> Result<T, FitError> {
     // Nothing the engine can have left half-done is used after a panic.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
-        failure(engine, text.unwrap_or_else(|| "it panicked".to_owned()))
-    })
+    catch_unwind(AssertUnwindSafe(work))
+        .map_err(|panic| failure(engine, format!("it panicked: {}", panic_text(&*panic))))
 }
 
 fn failure(engine: &'static str, message: impl Into<String>) -> FitError {

@@ -1,7 +1,7 @@
 //! Shapes, and how they become SVG and PNG.
 //!
-//! A picture is a list of filled shapes in pixels of the finished figure, so that both formats
-//! show the same thing. Both are drawn on a finer grid, because plotters takes whole numbers
+//! A picture is a list of shapes in pixels of the finished figure, so that both formats show the
+//! same thing. Both are drawn on a finer grid, because plotters takes whole numbers
 //! only: an SVG's view box is that grid, a PNG is reduced from it. The letters of a PNG are set
 //! here, since plotters leaves out their side bearings, which makes gaps within words.
 
@@ -10,7 +10,7 @@ use image::{ExtendedColorType, ImageEncoder};
 use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
-use plotters::element::{Circle, Polygon, Rectangle};
+use plotters::element::{Circle, PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBAColor, WHITE};
 
@@ -23,9 +23,10 @@ pub(super) const PNG_SCALE: u32 = 2;
 /// A PNG higher than this is drawn at its own size, which is coarser, to spare memory.
 const TALL: u32 = 3000;
 
-/// Something filled with one colour.
+/// Something of one colour.
+#[derive(Clone)]
 pub(super) enum Shape {
-    /// Lines are thin bars: all of ours are level or upright.
+    /// A rectangle; level and upright lines are thin ones.
     Bar {
         left: f64,
         top: f64,
@@ -43,6 +44,17 @@ pub(super) enum Shape {
         centre: (f64, f64),
         radius: f64,
         line: f64,
+        colour: RGBAColor,
+    },
+    /// A line through points; slanted ones are smoothed.
+    Line {
+        points: Vec<(f64, f64)>,
+        thick: f64,
+        colour: RGBAColor,
+    },
+    /// Filled.
+    Area {
+        points: Vec<(f64, f64)>,
         colour: RGBAColor,
     },
     Text {
@@ -192,6 +204,19 @@ impl Shape {
                 let inner = radius - line * std::f64::consts::SQRT_2;
                 area.draw(&Polygon::new(corners(steps(*radius)), colour.filled()))?;
                 area.draw(&Polygon::new(corners(steps(inner)), WHITE.filled()))
+            }
+            Self::Line {
+                points,
+                thick,
+                colour,
+            } => {
+                let points: Vec<_> = points.iter().map(|p| (steps(p.0), steps(p.1))).collect();
+                let width = steps(*thick).max(1).unsigned_abs();
+                area.draw(&PathElement::new(points, colour.stroke_width(width)))
+            }
+            Self::Area { points, colour } => {
+                let points: Vec<_> = points.iter().map(|p| (steps(p.0), steps(p.1))).collect();
+                area.draw(&Polygon::new(points, colour.filled()))
             }
             Self::Text {
                 at: (x, y),

@@ -9,7 +9,7 @@ use crate::render::{Cell, Summary};
 const HEADER: &str = "dataset,method,label,reference,kind,split,splits,accuracy,low,high,note\n";
 
 /// The figure's data.
-pub(super) fn csv(summary: &Summary) -> Vec<u8> {
+pub(super) fn csv(summary: &Summary) -> String {
     let reference = summary.comparison.as_ref().map(|found| found.reference);
     let mut text = HEADER.to_owned();
     for row in &summary.rows {
@@ -25,7 +25,7 @@ pub(super) fn csv(summary: &Summary) -> Vec<u8> {
             }
         }
     }
-    text.into_bytes()
+    text
 }
 
 /// The last seven fields of each line of a cell.

@@ -184,7 +184,7 @@ pub(super) fn diamond(centre: (f64, f64)) -> Shape {
 }
 
 /// Spreads splits evenly over -1 to 1, the same way in every figure: multiples of the golden ratio.
-fn scatter(split: usize) -> f64 {
+pub(super) fn scatter(split: usize) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     ((split % 1000) as f64 * GOLDEN + 0.5).fract() * 2.0 - 1.0
 }

@@ -1,58 +1,124 @@
-//! `figures/accuracy.*`: test accuracy by method, one panel per dataset, as SVG, PNG and CSV.
+//! `figures/*`: pictures of a ledger, each as SVG, PNG and, with the numbers drawn, CSV.
 //!
-//! The way of the data: [`page`] arranges a title, a legend, panels and a caption; a [`panel`] is
-//! a dataset with an [`axis`] and a [`lane`] per method; all of them only add shapes, which
-//! [`canvas`] turns into a file. [`data`] writes what is drawn as CSV.
+//! The way of the data: a figure's own file takes its numbers from a [`Summary`] and adds shapes to a
+//! [`sheet`], mostly by way of a [`plot`] with a [`scale`] along each axis or of a [`forest`] of
+//! lanes; [`canvas`] turns the shapes into a file. `accuracy` alone has a layout of its own:
+//! [`page`], [`panel`], [`lane`], [`axis`] and [`data`].
+//!
+//! A figure is drawn if the ledger holds what it shows; [`figures`] knows them all.
 
+mod ablation;
 mod axis;
+mod beside;
 mod canvas;
 mod colour;
+mod convergence;
+mod critical;
 mod data;
+mod differences;
+pub(super) mod effect;
+mod embedding;
 mod font;
+mod forest;
+mod hyper;
 mod lane;
 mod page;
 mod panel;
+mod plot;
+mod radar;
+mod scale;
+mod sheet;
+mod time;
 
-use super::{ExportError, Exporter, Summary};
+use super::{ExportError, Summary};
+use canvas::Picture;
 
-/// Writes `figures/accuracy.svg`, `figures/accuracy.png` or `figures/accuracy.csv`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccuracyFigure {
-    /// 960 pixels wide.
-    Svg,
-    /// The same picture with twice as many pixels each way.
-    Png,
-    /// The numbers that are drawn.
-    Csv,
+/// Panels that are drawn of very large experiments; the data has them all.
+const MOST_PANELS: usize = 12;
+/// Lanes or series of a panel that are drawn.
+const MOST: usize = 30;
+
+/// A picture that is ready to be written.
+pub struct Drawn {
+    /// Name of its files, without ending.
+    pub name: &'static str,
+    pub title: String,
+    picture: Picture,
+    /// The numbers that are drawn, as CSV.
+    pub data: String,
 }
 
-impl AccuracyFigure {
-    /// All files of the figure.
-    pub const ALL: [Self; 3] = [Self::Svg, Self::Png, Self::Csv];
+impl Drawn {
+    /// 960 pixels wide.
+    pub fn svg(&self) -> Result<Vec<u8>, ExportError> {
+        self.picture.svg().map_err(|reason| self.error(reason))
+    }
 
-    const fn file(self) -> &'static str {
-        match self {
-            Self::Svg => "figures/accuracy.svg",
-            Self::Png => "figures/accuracy.png",
-            Self::Csv => "figures/accuracy.csv",
+    /// The same picture with twice as many pixels each way.
+    pub fn png(&self) -> Result<Vec<u8>, ExportError> {
+        self.picture.png().map_err(|reason| self.error(reason))
+    }
+
+    /// What the picture shows, in words.
+    pub fn description(&self) -> &str {
+        &self.picture.description
+    }
+
+    fn error(&self, reason: String) -> ExportError {
+        ExportError::Format {
+            file: self.name,
+            reason,
         }
     }
 }
 
-impl Exporter for AccuracyFigure {
-    fn file_name(&self) -> &str {
-        self.file()
-    }
+/// Every figure that the ledger has the numbers for, in the order of the report.
+pub fn figures(summary: &Summary) -> Vec<Drawn> {
+    let drawn = [
+        Some(accuracy(summary)),
+        differences::figure(summary),
+        beside::figure(summary),
+        critical::figure(summary),
+        time::figure(summary),
+        effect::figure(&[summary]),
+        convergence::figure(summary),
+        ablation::figure(summary),
+        radar::figure(summary),
+        hyper::figure(summary),
+        embedding::figure(summary),
+    ];
+    drawn.into_iter().flatten().collect()
+}
 
-    fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        let drawn = match self {
-            Self::Svg => page::picture(summary).svg(),
-            Self::Png => page::picture(summary).png(),
-            Self::Csv => Ok(data::csv(summary)),
-        };
-        drawn.map_err(|reason| ExportError::Format {
-            file: self.file(),
-            reason,
-        })
+fn accuracy(summary: &Summary) -> Drawn {
+    Drawn {
+        name: "accuracy",
+        title: format!("{}: test accuracy by method", summary.heading()),
+        picture: page::picture(summary),
+        data: data::csv(summary),
     }
+}
+
+/// Says what was left out, where anything was.
+fn left_out(summary: &Summary, name: &str) -> String {
+    let panels = summary.rows.len().saturating_sub(MOST_PANELS);
+    let methods = summary.columns.len().saturating_sub(MOST);
+    if panels + methods == 0 {
+        return String::new();
+    }
+    format!(
+        " At most {MOST_PANELS} datasets and {MOST} methods are drawn; {name}.csv has the numbers of all."
+    )
+}
+
+/// A caption: the state of the run, what is drawn, what to beware of, and where it comes from.
+fn caption(summary: &Summary, words: &str) -> String {
+    let warnings = summary
+        .warnings
+        .iter()
+        .map(|warning| format!("Warning: {warning}."));
+    let mut sentences = vec![summary.state.clone(), words.to_owned()];
+    sentences.extend(warnings);
+    sentences.push(summary.provenance.clone());
+    sentences.join(" ")
 }

@@ -7,73 +7,45 @@ use super::colour;
 use super::font::Face;
 use super::lane;
 use super::panel::{self, Frame};
+use super::sheet::{GAP, INNER, Icon, MARGIN, Sheet};
 use crate::render::text::counted;
 use crate::render::{Row, Summary};
 
-/// Width of the figure in pixels: that of a README's column.
-pub(super) const WIDTH: u32 = 960;
 /// What is drawn of very large experiments; the rest is in the data beside the figure.
-pub(super) const MOST_PANELS: usize = 30;
+pub(super) const MOST_PANELS: usize = 18;
 pub(super) const MOST_METHODS: usize = 30;
 
-const MARGIN: f64 = 20.0;
-const INNER: f64 = WIDTH as f64 - 2.0 * MARGIN;
-/// Between panels.
-const GAP: f64 = 24.0;
 /// Widest column of method names.
 const LABELS: f64 = 190.0;
 /// Highest row of panels that have words only.
 const WORDS: f64 = 200.0;
 
-const TITLE: Face = Face::bold(16.0);
-const LEGEND: Face = Face::plain(11.5);
-const CAPTION: Face = Face::plain(10.5);
 const METHOD: Face = Face::plain(12.0);
 const REFERENCE: Face = Face::bold(12.0);
-
-/// Draws a sample of a mark around a place.
-type Icon = fn((f64, f64), &mut Vec<Shape>);
 
 /// Draws from top to bottom.
 struct Page<'a> {
     summary: &'a Summary,
     rows: &'a [Row],
     methods: usize,
-    shapes: Vec<Shape>,
-    y: f64,
+    sheet: Sheet,
 }
 
 /// The figure of a table.
 pub(super) fn picture(summary: &Summary) -> Picture {
+    let title = summary.heading();
     let mut page = Page {
         summary,
         rows: &summary.rows[..summary.rows.len().min(MOST_PANELS)],
         methods: summary.columns.len().min(MOST_METHODS),
-        shapes: Vec::new(),
-        y: MARGIN,
-    };
-    let title = if summary.title.is_empty() {
-        &summary.experiment
-    } else {
-        &summary.title
+        sheet: Sheet::new(title),
     };
     let caption = page.caption();
-    for line in TITLE.block(title, INNER, 3) {
-        page.line(TITLE, colour::INK, 22.0, line);
-    }
-    page.legend();
+    let entries = page.entries();
+    page.sheet.legend(entries);
     page.panels();
-    page.y += 4.0;
-    for line in CAPTION.wrapped(&caption, INNER) {
-        page.line(CAPTION, colour::GREY, 15.0, line);
-    }
-    Picture {
-        width: WIDTH,
-        height: (page.y + MARGIN - 4.0).ceil() as u32,
-        title: format!("{title}: test accuracy by method"),
-        description: caption,
-        shapes: page.shapes,
-    }
+    page.sheet
+        .finish(format!("{title}: test accuracy by method"), &caption)
 }
 
 /// How many panels stand side by side.
@@ -86,90 +58,66 @@ fn columns(panels: usize) -> usize {
 }
 
 impl Page<'_> {
-    fn line(&mut self, face: Face, colour: plotters::style::RGBAColor, height: f64, text: String) {
-        self.shapes.push(Shape::Text {
-            at: (MARGIN, self.y + face.size * 0.9),
-            anchor: HPos::Left,
-            face,
-            colour,
-            text,
-        });
-        self.y += height;
-    }
-
     fn reference(&self) -> Option<usize> {
         let comparison = self.summary.comparison.as_ref()?;
         Some(comparison.reference).filter(|&index| index < self.methods)
     }
 
-    /// Samples of the marks with their meaning, side by side while there is room.
-    fn legend(&mut self) {
-        const ICON: f64 = 30.0;
-        let mut x = MARGIN;
-        self.y += 10.0;
-        for (text, icon) in self.entries() {
-            let text = LEGEND.shortened(&text, INNER - ICON);
-            let width = ICON + LEGEND.width(&text);
-            if x > MARGIN && x + width > MARGIN + INNER {
-                x = MARGIN;
-                self.y += 19.0;
-            }
-            icon((x + 12.0, self.y), &mut self.shapes);
-            self.shapes.push(Shape::Text {
-                at: (x + ICON, self.y + LEGEND.size * 0.35),
-                anchor: HPos::Left,
-                face: LEGEND,
-                colour: colour::INK,
-                text,
-            });
-            x += width + 26.0;
-        }
-        self.y += 20.0;
-    }
-
     fn entries(&self) -> Vec<(String, Icon)> {
         let mut entries: Vec<(String, Icon)> = vec![
-            ("mean ± sd over splits".to_owned(), |at, shapes| {
-                shapes.push(lane::level(
-                    at.0 - 12.0,
-                    at.0 + 12.0,
-                    at.1,
-                    2.0,
-                    colour::METHOD,
-                ));
-                shapes.extend(lane::mean_dot(at, colour::METHOD));
-            }),
-            ("one split".to_owned(), |at, shapes| {
-                for (dx, dy) in [(-5.0, 1.5), (0.5, -2.5), (6.0, 2.0)] {
-                    shapes.push(lane::split_dot((at.0 + dx, at.1 + dy), colour::METHOD));
-                }
-            }),
+            (
+                "mean ± sd over splits".to_owned(),
+                Box::new(|at, shapes| {
+                    shapes.push(lane::level(
+                        at.0 - 12.0,
+                        at.0 + 12.0,
+                        at.1,
+                        2.0,
+                        colour::METHOD,
+                    ));
+                    shapes.extend(lane::mean_dot(at, colour::METHOD));
+                }),
+            ),
+            (
+                "one split".to_owned(),
+                Box::new(|at, shapes| {
+                    for (dx, dy) in [(-5.0, 1.5), (0.5, -2.5), (6.0, 2.0)] {
+                        shapes.push(lane::split_dot((at.0 + dx, at.1 + dy), colour::METHOD));
+                    }
+                }),
+            ),
         ];
         if let Some(column) = self.reference().and_then(|i| self.summary.columns.get(i)) {
             let text = format!("{}, the reference (dashes: its mean)", column.label);
-            entries.push((text, |at, shapes| {
-                shapes.push(lane::level(
-                    at.0 - 12.0,
-                    at.0 + 12.0,
-                    at.1,
-                    2.0,
-                    colour::REFERENCE,
-                ));
-                shapes.extend(lane::mean_dot(at, colour::REFERENCE));
-            }));
+            entries.push((
+                text,
+                Box::new(|at, shapes| {
+                    shapes.push(lane::level(
+                        at.0 - 12.0,
+                        at.0 + 12.0,
+                        at.1,
+                        2.0,
+                        colour::REFERENCE,
+                    ));
+                    shapes.extend(lane::mean_dot(at, colour::REFERENCE));
+                }),
+            ));
         }
         if let Some(table) = self.summary.paper {
             let text = format!("paper (Table {}), mean ± sd", table.table);
-            entries.push((text, |at, shapes| {
-                shapes.push(lane::level(
-                    at.0 - 12.0,
-                    at.0 + 12.0,
-                    at.1,
-                    1.25,
-                    colour::INK,
-                ));
-                shapes.push(lane::diamond(at));
-            }));
+            entries.push((
+                text,
+                Box::new(|at, shapes| {
+                    shapes.push(lane::level(
+                        at.0 - 12.0,
+                        at.0 + 12.0,
+                        at.1,
+                        1.25,
+                        colour::INK,
+                    ));
+                    shapes.push(lane::diamond(at));
+                }),
+            ));
         }
         entries
     }
@@ -182,8 +130,8 @@ impl Page<'_> {
                 "methods"
             };
             let text = format!("no results: the plan has no {lacking}");
-            self.y += 10.0;
-            self.line(METHOD, colour::GREY, 30.0, text);
+            self.sheet.y += 10.0;
+            self.sheet.line(METHOD, colour::GREY, 30.0, text);
             return;
         }
         let labels = self.labels();
@@ -199,7 +147,7 @@ impl Page<'_> {
             let some_results = rows.iter().any(|row| row.no_results.is_none());
             let mut frame = Frame {
                 left: MARGIN + names,
-                top: self.y + panel::HEAD,
+                top: self.sheet.y + panel::HEAD,
                 width: pitch - GAP - share,
                 height: 0.0,
             };
@@ -208,11 +156,11 @@ impl Page<'_> {
                 self.methods(&labels, frame);
             }
             for row in rows {
-                frame.draw(self.summary, row, self.methods, &mut self.shapes);
+                frame.draw(self.summary, row, self.methods, &mut self.sheet.shapes);
                 frame.left += pitch;
             }
             let foot = if some_results { panel::FOOT } else { 10.0 };
-            self.y = frame.top + frame.height + foot;
+            self.sheet.y = frame.top + frame.height + foot;
         }
     }
 
@@ -260,7 +208,7 @@ impl Page<'_> {
             for (number, (face, text)) in lines.iter().enumerate() {
                 let shift = (number as f64 - (lines.len() as f64 - 1.0) / 2.0) * 12.5;
                 let is_reference = face.bold;
-                self.shapes.push(Shape::Text {
+                self.sheet.shapes.push(Shape::Text {
                     at: (first.left - 9.0, middle + shift + face.size * 0.35),
                     anchor: HPos::Right,
                     face: *face,
@@ -312,6 +260,8 @@ impl Page<'_> {
                 sentences.push(format!("Not drawn, but in accuracy.csv: {left_out}."));
             }
         }
+        let warnings = self.summary.warnings.iter();
+        sentences.extend(warnings.map(|warning| format!("Warning: {warning}.")));
         sentences.push(self.summary.provenance.clone());
         sentences.join(" ")
     }

@@ -7,6 +7,7 @@ use super::canvas::Shape;
 use super::colour;
 use super::font::Face;
 use super::lane::{self, Lane};
+pub(super) use super::sheet::Frame;
 use crate::paper;
 use crate::render::{Row, Summary};
 
@@ -22,15 +23,6 @@ const LEAST: f64 = 60.0;
 pub(super) const HEAD: f64 = 38.0;
 /// Ticks and the axis' title below them.
 pub(super) const FOOT: f64 = 38.0;
-
-/// Where a panel's lanes lie.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
-}
 
 /// Height that a panel without results wants for its reason.
 pub(super) fn height_of_reason(reason: &str, width: f64, most: f64) -> f64 {

@@ -14,7 +14,7 @@
 
 use faer::{Mat, Par};
 
-use super::box_qp::Term;
+use super::Term;
 use crate::kernel::{Cholesky, algebra};
 
 const MOST_ITERATIONS: usize = 60;

@@ -1,0 +1,35 @@
+//! `merge DIR...`: one ledger out of those of several folders and their shards, then tables.
+
+use std::path::{Path, PathBuf};
+
+use npsvcpp::{ledger, render};
+
+use super::{Ending, Failure, terminal};
+use crate::output::{note, show};
+
+pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<Ending, Failure> {
+    let first = folders.first().map(PathBuf::as_path);
+    let into = out
+        .or(first)
+        .ok_or_else(|| Failure::input("no folder to merge"))?;
+    let merged = ledger::merge(folders, into)?;
+    for warning in &merged.warnings {
+        note!("warning: {warning}");
+    }
+    let rendered = render::folder(into)?;
+    if !quiet {
+        show!("{}", terminal(&rendered.summary));
+        show!(
+            "{} ledgers read, {} records added; {} cells are known in {}",
+            merged.ledgers,
+            merged.added,
+            merged.cells,
+            into.display()
+        );
+    }
+    Ok(if rendered.summary.counts.complete() {
+        Ending::Complete
+    } else {
+        Ending::Incomplete
+    })
+}

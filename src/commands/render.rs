@@ -1,0 +1,49 @@
+//! `render DIR...`: every table, figure and page again from the ledgers; nothing is fitted.
+
+use std::path::{Path, PathBuf};
+
+use npsvcpp::render;
+
+use super::{Ending, Failure, terminal};
+use crate::output::{note, show};
+
+pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
+    let mut rendered = Vec::new();
+    for folder in results(folders) {
+        let found = render::folder(folder)?;
+        for warning in &found.warnings {
+            note!("warning: {warning}");
+        }
+        if !quiet {
+            show!("{}", terminal(&found.summary));
+            for file in &found.files {
+                show!("wrote {}", file.display());
+            }
+        }
+        rendered.push((folder, found.summary));
+    }
+    if rendered.len() > 1 {
+        index(&rendered, quiet)?;
+    }
+    Ok(Ending::Complete)
+}
+
+/// The folders to render. `results/*` also names files that lie there, such as the index page.
+fn results(named: &[PathBuf]) -> Vec<&Path> {
+    let several = named.len() > 1;
+    let kept = named.iter().filter(|path| !(several && path.is_file()));
+    kept.map(PathBuf::as_path).collect()
+}
+
+fn index(rendered: &[(&Path, render::Summary)], quiet: bool) -> Result<(), Failure> {
+    let folders: Vec<_> = rendered
+        .iter()
+        .map(|(path, summary)| (*path, summary))
+        .collect();
+    match render::index(&folders)? {
+        Some(path) if !quiet => show!("wrote {}", path.display()),
+        Some(_) => {}
+        None => note!("no index page: these folders do not lie in one folder"),
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! `embeddings/<cell>.json`: maps of samples in two dimensions, before and after a method.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The same samples as they came and as a method represents them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Embedding {
+    /// Class of each sample.
+    pub labels: Vec<usize>,
+    pub perplexity: f64,
+    /// Neighbours asked for a class.
+    pub neighbours: usize,
+    pub raw: Cloud,
+    pub learnt: Cloud,
+}
+
+/// A map, and how well classes are set apart in the space it is of, not in the map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cloud {
+    /// Dimensions of the space.
+    pub dims: usize,
+    pub points: Vec<[f64; 2]>,
+    /// Mean silhouette of the classes, from -1 to 1.
+    pub silhouette: f64,
+    /// Percent of the samples whose nearest neighbours tell their class.
+    pub knn_accuracy: f64,
+}
+
+impl Embedding {
+    /// Folder of embeddings in a results folder.
+    pub const FOLDER: &str = "embeddings";
+
+    /// Where the embedding of a cell lies in a results folder.
+    pub fn path(folder: &Path, cell: &str) -> PathBuf {
+        folder.join(Self::FOLDER).join(format!("{cell}.json"))
+    }
+}

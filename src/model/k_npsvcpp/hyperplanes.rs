@@ -1,0 +1,214 @@
+//! The u-step: `u_l = argmin J_l` for all classes, with `g_l = P v_l` given.
+//!
+//! ```text
+//! u_l = g_l + phi(X) x_l,   f_l = g_l + K x_l
+//! ```
+//!
+//! One versus rest: `x_l` solves a box QP with the matrix K itself, in which the few similar samples
+//! and the active dissimilar ones are free. Rest versus one: [`crate::model::plane`].
+
+use faer::{Mat, MatRef, Par};
+
+use super::KNpsvcpp;
+use crate::kernel::algebra::{column, column_mut, product};
+use crate::model::plane::{Plane, Planes};
+use crate::model::{FitError, Problem, Scheme};
+use crate::solve::box_qp::{self, Dense, Program, Settings, Term};
+
+/// What a u-step starts from.
+pub(super) struct Given<'a> {
+    /// `A V`, the coefficients of `P v_l`, n x K.
+    pub coefficients: Mat<f64>,
+    /// `K A V`, its values on the samples, n x K.
+    pub values: Mat<f64>,
+    /// Size of each class's objective, against which the QPs' gaps are measured: their own optimum
+    /// is near zero where `P v_l` already fits.
+    pub scale: &'a [f64],
+}
+
+/// Coefficients `B` and values `K B` of all hyperplanes, n x K each.
+pub(super) struct Hyperplanes {
+    pub b: Mat<f64>,
+    pub f: Mat<f64>,
+}
+
+/// The u-step's problems, each with its last solution, where the next one starts.
+pub(super) struct UStep<'a> {
+    options: &'a KNpsvcpp,
+    k: MatRef<'a, f64>,
+    y: &'a [usize],
+    par: Par,
+    form: Form<'a>,
+    last: Vec<Option<Vec<f64>>>,
+}
+
+enum Form<'a> {
+    Full,
+    Eliminated {
+        planes: Vec<Plane<'a>>,
+        /// `M` of each plane.
+        matrices: Vec<Mat<f64>>,
+        s_inverse: MatRef<'a, f64>,
+    },
+}
+
+impl<'a> UStep<'a> {
+    /// `planes` are there for rest versus one.
+    pub fn new(
+        options: &'a KNpsvcpp,
+        problem: &'a Problem,
+        planes: Option<&'a Planes<'a>>,
+    ) -> Result<Self, FitError> {
+        let classes = problem.shape().classes;
+        let form = match planes {
+            None => Form::Full,
+            Some(shared) => {
+                let planes: Vec<Plane<'a>> = (0..classes)
+                    .map(|l| shared.plane(l))
+                    .collect::<Result<_, FitError>>()?;
+                Form::Eliminated {
+                    matrices: planes.iter().map(Plane::reduced_matrix).collect(),
+                    planes,
+                    s_inverse: shared.s_inverse(),
+                }
+            }
+        };
+        Ok(Self {
+            options,
+            k: problem.gram_with(options.bias),
+            y: problem.y(),
+            par: problem.par(),
+            form,
+            last: vec![None; classes],
+        })
+    }
+
+    /// Whether sample `i` is a similar one of hyperplane `l`.
+    pub fn is_near(&self, i: usize, l: usize) -> bool {
+        (self.y[i] == l) == (self.options.scheme == Scheme::Ovr)
+    }
+
+    pub fn solve(&mut self, given: Given<'_>) -> Hyperplanes {
+        match self.form {
+            Form::Full => self.solve_full(given),
+            Form::Eliminated { .. } => self.solve_eliminated(given),
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            tolerance: self.options.qp_tolerance,
+            par: self.par,
+            ..Settings::default()
+        }
+    }
+
+    /// The duality gap that is accepted for class `l`.
+    fn absolute(&self, given: &Given<'_>, l: usize) -> f64 {
+        self.options.qp_tolerance * given.scale[l] / self.options.r1
+    }
+
+    fn solve_full(&mut self, given: Given<'_>) -> Hyperplanes {
+        let (c, r1) = (self.options.c, self.options.r1);
+        let term = |i: usize, l: usize| {
+            let loss = if self.is_near(i, l) {
+                Term::square()
+            } else {
+                Term::hinge(c)
+            };
+            let linear = loss.linear + given.values[(i, l)];
+            Term { linear, ..loss }.in_coefficients(r1)
+        };
+        let terms: Vec<Vec<Term>> = (0..self.last.len())
+            .map(|l| (0..self.y.len()).map(|i| term(i, l)).collect())
+            .collect();
+        let programs: Vec<Program<'_>> = terms
+            .iter()
+            .enumerate()
+            .map(|(l, terms)| Program {
+                terms,
+                start: self.last[l].as_deref(),
+                absolute: self.absolute(&given, l),
+            })
+            .collect();
+        let solutions = box_qp::solve_all(self.k, &programs, self.settings());
+        let (mut b, mut f) = (given.coefficients, given.values);
+        for (l, solution) in solutions.into_iter().enumerate() {
+            add(column_mut(&mut b, l), &solution.x);
+            add(column_mut(&mut f, l), &solution.y);
+            self.last[l] = Some(solution.x);
+        }
+        Hyperplanes { b, f }
+    }
+
+    fn solve_eliminated(&mut self, given: Given<'_>) -> Hyperplanes {
+        let settings = self.settings();
+        let (c, r1) = (self.options.c, self.options.r1);
+        let Form::Eliminated {
+            planes,
+            matrices,
+            s_inverse,
+        } = &self.form
+        else {
+            return self.solve_full(given);
+        };
+        let masked = Mat::from_fn(self.y.len(), self.last.len(), |i, l| {
+            if self.is_near(i, l) {
+                given.values[(i, l)]
+            } else {
+                0.0
+            }
+        });
+        let s_inverse_g = product(*s_inverse, masked.as_ref(), self.par);
+        let absolute: Vec<f64> = (0..planes.len())
+            .map(|l| self.absolute(&given, l))
+            .collect();
+        let (mut b, mut f) = (given.coefficients, given.values);
+        for (l, plane) in planes.iter().enumerate() {
+            let pull = plane.pull(column(s_inverse_g.as_ref(), l));
+            let values = column_mut(&mut f, l);
+            let far_values: Vec<f64> = plane
+                .far
+                .iter()
+                .zip(&pull.at_far)
+                .map(|(&j, pull)| values[j] - pull)
+                .collect();
+            let hinge = Term::hinge(c).in_coefficients(r1);
+            let terms: Vec<Term> = far_values
+                .iter()
+                .map(|g| Term {
+                    linear: g - 1.0,
+                    ..hinge
+                })
+                .collect();
+            let settings = Settings {
+                absolute: absolute[l],
+                ..settings
+            };
+            let mut q = Dense {
+                matrix: matrices[l].as_ref(),
+            };
+            let solution = box_qp::solve(&mut q, &terms, self.last[l].as_deref(), settings);
+            let lambda: Vec<f64> = solution.x.iter().map(|x| r1 * x).collect();
+            let near_values = plane.near_values(&lambda, Some(&pull));
+            add(
+                column_mut(&mut b, l),
+                &plane.coefficients(&lambda, &near_values),
+            );
+            for (&i, value) in plane.near.iter().zip(near_values) {
+                values[i] = value;
+            }
+            for (&j, (g, y)) in plane.far.iter().zip(far_values.iter().zip(&solution.y)) {
+                values[j] = g + y;
+            }
+            self.last[l] = Some(solution.x);
+        }
+        Hyperplanes { b, f }
+    }
+}
+
+fn add(target: &mut [f64], step: &[f64]) {
+    for (target, step) in target.iter_mut().zip(step) {
+        *target += step;
+    }
+}

@@ -1,0 +1,166 @@
+//! The paper's claims: its method is better than each rival, dataset by dataset.
+//!
+//! A claim is a cell of the paper's table in which its method has the higher mean. What ours says
+//! to it depends on the test, so every claim has two answers.
+
+use super::marks::Comparison;
+use super::summary::{Cell, Column, Row};
+use super::text::listed;
+use crate::paper::{self, Mark};
+use crate::stats::TTest;
+
+/// Level at which a claim is answered: that of the paper's ‡.
+pub(super) const LEVEL: f64 = 0.05;
+
+/// What a test says to a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Answer {
+    /// The paper's method is significantly better here, too.
+    Holds,
+    /// No significant difference.
+    Open,
+    /// The rival is significantly better.
+    Contradicted,
+    /// No results of both methods on the same problem.
+    NotRun,
+}
+
+/// "The paper's method is better than this rival on this dataset."
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Index of the row.
+    pub row: usize,
+    /// Index of the rival's column.
+    pub column: usize,
+    /// How far the paper's method was ahead, in points.
+    pub lead: f64,
+    /// The paper's mark of it.
+    pub mark: Option<Mark>,
+    /// How far it is ahead here.
+    pub ours: Option<f64>,
+    /// By the paper's test.
+    pub naive: Answer,
+    /// By the test corrected for overlapping training sets.
+    pub corrected: Answer,
+}
+
+impl Answer {
+    /// The word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Open => "open",
+            Self::Contradicted => "contradicted",
+            Self::NotRun => "not run",
+        }
+    }
+
+    fn of(test: Option<&TTest>) -> Self {
+        match test {
+            None => Self::NotRun,
+            Some(test) if test.p >= LEVEL => Self::Open,
+            Some(test) if test.mean_difference > 0.0 => Self::Holds,
+            Some(_) => Self::Contradicted,
+        }
+    }
+}
+
+/// The claims of a table, by row and column.
+///
+/// Empty unless our reference method is the one the table's marks refer to: then our tests are of
+/// the same pairs.
+pub(super) fn of(
+    table: Option<&paper::Table>,
+    columns: &[Column],
+    comparison: Option<&Comparison>,
+    rows: &[Row],
+) -> Vec<Claim> {
+    let (Some(table), Some(comparison)) = (table, comparison) else {
+        return Vec::new();
+    };
+    let reference = comparison.reference;
+    let is_the_papers = |column: &Column| Some(&column.method) == table.against.as_ref();
+    if !columns.get(reference).is_some_and(is_the_papers) {
+        return Vec::new();
+    }
+    let mut claims = Vec::new();
+    for (row_index, row) in rows.iter().enumerate() {
+        let Some(theirs) = row.cells.get(reference).and_then(|cell| cell.paper) else {
+            continue;
+        };
+        for (column, cell) in row.cells.iter().enumerate() {
+            let rival = cell.paper.filter(|_| !is_the_papers(&columns[column]));
+            let lead = rival.map(|rival| (theirs.value - rival.value, rival.mark));
+            if let Some((lead, mark)) = lead.filter(|(lead, _)| *lead > 0.0) {
+                claims.push(claim(row, cell, (row_index, column), lead, mark));
+            }
+        }
+    }
+    claims
+}
+
+fn claim(row: &Row, cell: &Cell, at: (usize, usize), lead: f64, mark: Option<Mark>) -> Claim {
+    let paired = cell.paired.as_ref().filter(|_| !row.other_problem);
+    Claim {
+        row: at.0,
+        column: at.1,
+        lead,
+        mark,
+        ours: paired.map(|paired| paired.naive.mean_difference),
+        naive: Answer::of(paired.map(|paired| &paired.naive)),
+        corrected: Answer::of(paired.and_then(|paired| paired.corrected.as_ref())),
+    }
+}
+
+/// How the claims stand under both tests, in two sentences at most.
+pub(super) fn sentence(method: &str, table: &str, claims: &[Claim]) -> Option<String> {
+    if claims.is_empty() {
+        return None;
+    }
+    let tried: Vec<&Claim> = (claims.iter())
+        .filter(|claim| claim.naive != Answer::NotRun)
+        .collect();
+    let head = format!(
+        "Table {table} of the paper has {method} ahead of a rival in {} cells; {} of them were run here",
+        claims.len(),
+        tried.len()
+    );
+    if tried.is_empty() {
+        return Some(format!(
+            "{head}, so nothing is said about the paper's claims."
+        ));
+    }
+    let counted = |answer: fn(&Claim) -> Answer| {
+        let parts: Vec<String> = [Answer::Holds, Answer::Open, Answer::Contradicted]
+            .iter()
+            .map(|kind| {
+                let count = tried.iter().filter(|claim| answer(claim) == *kind).count();
+                let word = match kind {
+                    Answer::Holds if count == 1 => "holds",
+                    Answer::Holds => "hold",
+                    Answer::Open if count == 1 => "is open",
+                    Answer::Open => "are open",
+                    _ if count == 1 => "is contradicted",
+                    _ => "are contradicted",
+                };
+                format!("{count} {word}")
+            })
+            .collect();
+        listed(&parts)
+    };
+    Some(format!(
+        "{head}. At level {LEVEL}, by the paper's test {}; by the corrected test {}.",
+        counted(|claim| claim.naive),
+        counted(|claim| claim.corrected)
+    ))
+}
+
+/// What the answers mean.
+pub(super) fn legend(method: &str) -> String {
+    format!(
+        "A claim is a cell of the paper's table with a lower mean than {method}'s. It holds if \
+         {method} is better here too and significantly so at level {LEVEL}, is contradicted if the \
+         rival is, and is open otherwise; first by the paper's paired t-test, then by the one \
+         corrected for overlapping training sets."
+    )
+}

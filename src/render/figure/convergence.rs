@@ -1,0 +1,162 @@
+//! `convergence`: training evolution, primal and dual objective and test accuracy by iteration.
+
+use super::plot::{Look, Plot};
+use super::scale::Scale;
+use super::sheet::{Frame, Icon, Sheet};
+use super::{Drawn, caption};
+use crate::render::csv::{optional, quoted};
+use crate::render::{Summary, Trace};
+
+/// Panels that are drawn; the data has all.
+const MOST: usize = 12;
+const PRIMAL: usize = 0;
+const DUAL: usize = 1;
+
+/// A panel: its name, its vertical axis, and its curves with their looks.
+struct Panel {
+    name: String,
+    axis: &'static str,
+    curves: Vec<(usize, Vec<(f64, f64)>)>,
+}
+
+/// The figure, where methods kept a trace.
+pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
+    let mut panels: Vec<Panel> = Vec::new();
+    for row in 0..summary.rows.len() {
+        let traces: Vec<&Trace> = summary
+            .traces
+            .iter()
+            .filter(|trace| trace.row == row)
+            .collect();
+        panels.extend(traces.iter().filter_map(|trace| objectives(summary, trace)));
+        panels.extend(accuracies(summary, row, &traces));
+    }
+    if panels.is_empty() {
+        return None;
+    }
+    panels.truncate(MOST);
+    let title = format!("{}: training evolution", summary.heading());
+    let mut sheet = Sheet::new(&title);
+    sheet.legend(legend(summary, &panels));
+    let columns = panels.len().min(2);
+    let frames = sheet.grid(panels.len(), columns, 250.0);
+    for (panel, frame) in panels.iter().zip(frames) {
+        panel.draw(frame, &mut sheet);
+    }
+    let words = "Of the first split. Primal is the largest of the classes' objectives, dual their sum weighted by \
+                 tau, as in the paper's figure; they are no bounds of a convex problem, and where they meet says how \
+                 level the objectives are, not how far from an optimum. Accuracy is that on the test samples after \
+                 each iteration and took no part in training.";
+    let picture = sheet.finish(title.clone(), &caption(summary, words));
+    Some(Drawn {
+        name: "convergence",
+        title,
+        picture,
+        data: data(summary),
+    })
+}
+
+fn names(summary: &Summary, trace: &Trace) -> Option<(String, String)> {
+    let dataset = summary.rows.get(trace.row)?.dataset.clone();
+    Some((dataset, summary.columns.get(trace.column)?.label.clone()))
+}
+
+fn objectives(summary: &Summary, trace: &Trace) -> Option<Panel> {
+    let (dataset, label) = names(summary, trace)?;
+    let curves = vec![
+        (PRIMAL, trace.curve(|point| point.primal)),
+        (DUAL, trace.curve(|point| point.dual)),
+    ];
+    if curves.iter().all(|(_, curve)| curve.is_empty()) {
+        return None;
+    }
+    Some(Panel {
+        name: format!("{label} on {dataset}"),
+        axis: "objective",
+        curves,
+    })
+}
+
+/// All methods of a dataset whose accuracy was recorded.
+fn accuracies(summary: &Summary, row: usize, traces: &[&Trace]) -> Option<Panel> {
+    let curves: Vec<_> = traces
+        .iter()
+        .map(|trace| (trace.column + 2, trace.curve(|point| point.accuracy)))
+        .filter(|(_, curve)| !curve.is_empty())
+        .collect();
+    if curves.is_empty() {
+        return None;
+    }
+    Some(Panel {
+        name: format!("Test accuracy on {}", summary.rows.get(row)?.dataset),
+        axis: "test accuracy (%)",
+        curves,
+    })
+}
+
+impl Panel {
+    fn draw(&self, frame: Frame, sheet: &mut Sheet) {
+        let all = || self.curves.iter().flat_map(|(_, curve)| curve.iter());
+        let x = Scale::linear(all().map(|point| point.0), 1.0);
+        let y = Scale::linear(all().map(|point| point.1), 1e-9);
+        let (Some(x), Some(y)) = (x, y) else {
+            return;
+        };
+        let titles = (self.name.as_str(), "iteration (the first is 0)", self.axis);
+        let plot = Plot::new(frame, (x, y), titles, &mut sheet.shapes);
+        for (look, curve) in &self.curves {
+            plot.curve(curve, Look::of(*look), &mut sheet.shapes);
+        }
+    }
+}
+
+fn legend(summary: &Summary, panels: &[Panel]) -> Vec<(String, Icon)> {
+    let mut looks: Vec<usize> = panels
+        .iter()
+        .flat_map(|panel| panel.curves.iter().map(|c| c.0))
+        .collect();
+    looks.sort_unstable();
+    looks.dedup();
+    looks
+        .into_iter()
+        .map(|index| {
+            let name = match index {
+                PRIMAL => "primal: max J".to_owned(),
+                DUAL => "dual: sum tau J".to_owned(),
+                column => {
+                    let label = summary
+                        .columns
+                        .get(column - 2)
+                        .map(|column| column.label.as_str());
+                    format!("accuracy of {}", label.unwrap_or_default())
+                }
+            };
+            let look = Look::of(index);
+            let icon: Icon =
+                Box::new(move |at, shapes| shapes.extend(look.mark.draw(at, 4.5, look.colour)));
+            (name, icon)
+        })
+        .collect()
+}
+
+fn data(summary: &Summary) -> String {
+    let mut text = "dataset,label,split,iteration,primal,dual,accuracy\n".to_owned();
+    for trace in &summary.traces {
+        let Some((dataset, label)) = names(summary, trace) else {
+            continue;
+        };
+        for point in &trace.points {
+            text += &format!(
+                "{},{},{},{},{},{},{}\n",
+                quoted(&dataset),
+                quoted(&label),
+                trace.split,
+                point.iteration,
+                optional(point.primal),
+                optional(point.dual),
+                optional(point.accuracy)
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,120 @@
+//! What the numbers say, in plain sentences.
+
+use super::summary::{Place, Summary};
+use super::text::{counted, listed, number};
+use super::{claims, reproduction};
+
+/// The findings of a table, the most important first; a table without results has none.
+pub(super) fn of(summary: &Summary) -> Vec<String> {
+    if summary.counts.ok == 0 {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    if let Some(table) = summary.paper {
+        found.extend(reproduction::sentence(&table.table, &summary.rows));
+        found.extend(claims(summary));
+    }
+    found.extend(winners(summary));
+    found.extend(corrections(summary));
+    found.extend(tallies(summary));
+    if let Some(ranks) = &summary.ranks {
+        found.extend(ranks.power());
+    }
+    found
+}
+
+/// How the paper's claims stand.
+pub(super) fn claims(summary: &Summary) -> Option<String> {
+    claims::sentence(reference(summary)?, &summary.paper?.table, &summary.claims)
+}
+
+fn reference(summary: &Summary) -> Option<&str> {
+    let column = summary
+        .columns
+        .get(summary.comparison.as_ref()?.reference)?;
+    Some(&column.label)
+}
+
+/// Who is best, and how often.
+fn winners(summary: &Summary) -> Option<String> {
+    let decided = (summary.rows.iter())
+        .filter(|row| row.cells.iter().any(|cell| cell.place == Place::Best))
+        .count();
+    if decided == 0 {
+        return None;
+    }
+    let mut wins: Vec<(usize, &str)> = (summary.columns.iter().enumerate())
+        .map(|(index, column)| {
+            let best =
+                |row: &&super::Row| row.cells.get(index).map(|c| c.place) == Some(Place::Best);
+            (
+                summary.rows.iter().filter(best).count(),
+                column.label.as_str(),
+            )
+        })
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    wins.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let wins: Vec<String> = wins
+        .iter()
+        .map(|(count, label)| format!("{label} on {count}"))
+        .collect();
+    Some(format!(
+        "The highest mean accuracy over {} with at least two complete methods: {}.",
+        counted(decided, "dataset"),
+        listed(&wins)
+    ))
+}
+
+/// How many differences are left once tests are corrected and adjusted.
+fn corrections(summary: &Summary) -> Option<String> {
+    const LEVEL: f64 = 0.05;
+    let reference = reference(summary)?;
+    let paired: Vec<_> = (summary.rows.iter().flat_map(|row| &row.cells))
+        .filter_map(|cell| cell.paired.as_ref())
+        .collect();
+    if paired.is_empty() {
+        return None;
+    }
+    let naive = paired.iter().filter(|p| p.naive.p < LEVEL).count();
+    let corrected = |p: Option<f64>| p.is_some_and(|p| p < LEVEL);
+    let below = (paired.iter())
+        .filter(|p| corrected(p.corrected.map(|test| test.p)))
+        .count();
+    let holm = paired
+        .iter()
+        .filter(|p| corrected(p.holm.corrected))
+        .count();
+    Some(format!(
+        "Of {} with {reference}, {naive} differ at level {LEVEL} by the paper's paired t-test, {below} \
+         by the test corrected for overlapping training sets, and {holm} by the latter after Holm's \
+         adjustment for the whole table.",
+        counted(paired.len(), "comparison")
+    ))
+}
+
+/// Wins, ties and losses of the reference.
+fn tallies(summary: &Summary) -> Option<String> {
+    let reference = reference(summary)?;
+    let parts: Vec<String> = (summary.columns.iter().zip(&summary.tallies))
+        .filter_map(|(column, tally)| {
+            let tally = (*tally)?;
+            Some(format!("{} {}", column.label, tally.corrected))
+        })
+        .collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let rank = summary.ranks.as_ref().and_then(|ranks| {
+        let index = summary.comparison.as_ref()?.reference;
+        ranks.average.get(index).map(|rank| number(*rank))
+    });
+    let rank = rank.map_or(String::new(), |rank| {
+        format!(" Its average rank is {rank} of {}.", summary.columns.len())
+    });
+    Some(format!(
+        "{reference} wins/ties/losses over datasets, a tie being no difference by the corrected \
+         test: {}.{rank}",
+        listed(&parts)
+    ))
+}

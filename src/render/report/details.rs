@@ -1,0 +1,143 @@
+//! What a cell of the table shows when pointed at: its splits, parameters and certificates, as one
+//! JSON object for the whole page.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::ledger::{Record, Status};
+use crate::render::Summary;
+use crate::render::text::clean;
+
+/// Longest reason of a failure; the ledger has it in full.
+const REASON: usize = 300;
+
+/// The page's data, safe within a `script` element. Written piece by piece, since there may be a
+/// hundred thousand splits.
+pub(super) fn json(summary: &Summary) -> String {
+    let mut interned = Interned::default();
+    let mut cells = String::new();
+    for (row, columns) in summary.cells().iter().enumerate() {
+        cells += if row > 0 { ",[" } else { "[" };
+        for (column, records) in columns.iter().enumerate() {
+            cells += if column > 0 { ",[" } else { "[" };
+            for (index, record) in records.iter().enumerate() {
+                cells += if index > 0 { "," } else { "" };
+                split(record, &mut interned, &mut cells);
+            }
+            cells.push(']');
+        }
+        cells.push(']');
+    }
+    let rows: Vec<&str> = summary
+        .rows
+        .iter()
+        .map(|row| row.dataset.as_str())
+        .collect();
+    let columns: Vec<&str> = (summary.columns.iter())
+        .map(|column| column.label.as_str())
+        .collect();
+    let all = format!(
+        "{{\"rows\":{},\"columns\":{},\"params\":{},\"cells\":[{cells}]}}",
+        json!(rows),
+        json!(columns),
+        json!(interned.texts)
+    );
+    // A tag's end within a text would end the script.
+    all.replace('<', "\\u003c")
+}
+
+/// Parameters are written once: most cells of a method share them.
+#[derive(Default)]
+struct Interned {
+    texts: Vec<String>,
+    places: HashMap<String, usize>,
+}
+
+impl Interned {
+    fn place(&mut self, params: &Value) -> usize {
+        let text = spelt(params);
+        if let Some(place) = self.places.get(&text) {
+            return *place;
+        }
+        self.places.insert(text.clone(), self.texts.len());
+        self.texts.push(text);
+        self.texts.len() - 1
+    }
+}
+
+/// `c 1, r 0.1, scheme ovr`.
+pub(super) fn spelt(params: &Value) -> String {
+    let Some(params) = params.as_object() else {
+        return params.to_string();
+    };
+    let parts: Vec<String> = params
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name} {text}"),
+            Value::Number(number) if number.is_f64() => {
+                format!("{name} {}", number.as_f64().unwrap_or(0.0))
+            }
+            Value::Object(_) => format!("{name} ({})", spelt(value)),
+            other => format!("{name} {other}"),
+        })
+        .collect();
+    parts.join(", ")
+}
+
+/// One split; numbers that are not finite are left out, as JSON has none.
+fn split(record: &Record, interned: &mut Interned, text: &mut String) {
+    let accuracy = record
+        .accuracy
+        .filter(|a| record.status == Status::Ok && a.is_finite());
+    *text += &format!("{{\"s\":{}", record.split);
+    let mut number = |name: &str, value: f64| {
+        if value.is_finite() {
+            *text += &format!(",\"{name}\":{value}");
+        }
+    };
+    if let Some(accuracy) = accuracy {
+        number("a", accuracy);
+        number("p", interned.place(&record.params) as f64);
+        if let Some(seconds) = record.fit_seconds {
+            number("t", significant(seconds));
+        }
+        if let Some(certificate) = &record.certificate {
+            number("g", significant(certificate.gap));
+            number("i", certificate.iterations as f64);
+            *text += &format!(",\"c\":{}", certificate.converged);
+        }
+    } else {
+        let word = if record.status == Status::Skipped {
+            "skipped"
+        } else {
+            "failed"
+        };
+        let reason = record.error.as_deref().map(clean).unwrap_or_default();
+        let reason: String = format!("{word}: {reason}").chars().take(REASON).collect();
+        *text += &format!(",\"e\":{}", json!(reason));
+    }
+    text.push('}');
+}
+
+/// Three digits: more are of no use to a reader, and 100,000 cells are many.
+fn significant(value: f64) -> f64 {
+    format!("{value:.2e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_read_like_words() {
+        let params =
+            json!({"c": 1.0, "d": "2K", "bias": false, "gpi": {"shift": 0.5, "rounds": 25}});
+        assert_eq!(
+            spelt(&params),
+            "c 1, d 2K, bias false, gpi (shift 0.5, rounds 25)"
+        );
+        assert_eq!(spelt(&Value::Null), "null");
+        assert_eq!(significant(0.123456), 0.123);
+    }
+}

@@ -1,0 +1,349 @@
+//! Hyperparameter studies: accuracies over the values of parameters, gathered from a ledger.
+//!
+//! There are two sources: the inner scores of tuned entries, one per point of their grid; and
+//! several entries of one method with fixed parameters that differ in one or two numbers.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::summary::Summary;
+use crate::spec::SelectOn;
+use crate::stats;
+
+/// Accuracies of a method on a dataset over some parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Study {
+    pub(super) dataset: String,
+    pub(super) label: String,
+    /// What the accuracies are of.
+    pub(super) scored: &'static str,
+    /// Each parameter with its values in order.
+    pub(super) axes: Vec<Axis>,
+    pub(super) points: Vec<Point>,
+}
+
+/// A parameter and its values.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    pub(super) name: String,
+    pub(super) values: Vec<Value>,
+}
+
+/// A point of the grid: the place of its value on each axis, and its accuracy over splits.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) at: Vec<usize>,
+    pub(super) mean: f64,
+    pub(super) deviation: Option<f64>,
+    pub(super) splits: usize,
+}
+
+impl Axis {
+    /// A value as a tick.
+    pub(super) fn tick(value: &Value) -> String {
+        match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => short(number.as_f64().unwrap_or(0.0)),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// `0.05`, `0.0032`, `1e-5`, `1024`: two digits, or all of a whole number.
+fn short(value: f64) -> String {
+    if value == 0.0 || (value.fract() == 0.0 && value.abs() < 1e5) {
+        return format!("{value}");
+    }
+    let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
+    if (1e-4..1e5).contains(&rounded.abs()) {
+        format!("{rounded}")
+    } else {
+        format!("{rounded:e}")
+    }
+}
+
+impl Study {
+    fn new(summary: &Summary, row: usize, column: usize, scored: &'static str) -> Option<Self> {
+        Some(Self {
+            dataset: summary.rows.get(row)?.dataset.clone(),
+            label: summary.columns.get(column)?.label.clone(),
+            scored,
+            axes: Vec::new(),
+            points: Vec::new(),
+        })
+    }
+
+    /// Adds a point with these values of the axes; `scores` are one per split.
+    fn add(&mut self, values: &[Value], scores: &[f64]) {
+        let Some(mean) = stats::mean(scores) else {
+            return;
+        };
+        let places = self.axes.iter().zip(values);
+        let places =
+            places.map(|(axis, value)| axis.values.iter().position(|known| known == value));
+        if let Some(at) = places.collect() {
+            self.points.push(Point {
+                at,
+                mean,
+                deviation: stats::standard_deviation(scores),
+                splits: scores.len(),
+            });
+        }
+    }
+
+    /// The point with the highest mean, the first among equals.
+    pub(super) fn best(&self) -> Option<&Point> {
+        self.points
+            .iter()
+            .reduce(|best, point| if point.mean > best.mean { point } else { best })
+    }
+
+    /// The points along an axis where all others are at their best.
+    pub(super) fn along(&self, axis: usize) -> Vec<&Point> {
+        let Some(best) = self.best() else {
+            return Vec::new();
+        };
+        let others_equal = |point: &&Point| {
+            let places = point.at.iter().zip(&best.at).enumerate();
+            places
+                .filter(|(index, _)| *index != axis)
+                .all(|(_, (a, b))| a == b)
+        };
+        let mut line: Vec<&Point> = self.points.iter().filter(others_equal).collect();
+        line.sort_by_key(|point| point.at[axis]);
+        line
+    }
+}
+
+/// Every study a ledger holds. Where methods are compared, only the reference's are of interest.
+pub(super) fn studies(summary: &Summary) -> Vec<Study> {
+    let mut methods: Vec<&str> = summary
+        .columns
+        .iter()
+        .map(|column| column.method.as_str())
+        .collect();
+    methods.dedup();
+    let is_study = methods.len() == 1;
+    let reference = summary
+        .comparison
+        .as_ref()
+        .map(|comparison| comparison.reference);
+    let wanted = |column: usize| is_study || reference == Some(column);
+    let cells = summary.cells();
+    let mut found = Vec::new();
+    for (row, columns) in cells.iter().enumerate() {
+        for (column, records) in columns
+            .iter()
+            .enumerate()
+            .filter(|(column, _)| wanted(*column))
+        {
+            found.extend(of_grid(summary, row, column, records));
+        }
+        if is_study {
+            found.extend(of_entries(summary, row));
+        }
+    }
+    found
+}
+
+/// From the inner scores of a tuned entry.
+fn of_grid(
+    summary: &Summary,
+    row: usize,
+    column: usize,
+    records: &[&crate::ledger::Record],
+) -> Option<Study> {
+    let tuned = &summary.plan.experiment.methods.get(column)?.tuned;
+    let on_test = summary
+        .plan
+        .experiment
+        .select
+        .as_ref()
+        .is_some_and(|s| s.on == SelectOn::Test);
+    let scored = if on_test {
+        "test accuracy (%)"
+    } else {
+        "cross-validated accuracy (%)"
+    };
+    let mut study = Study::new(summary, row, column, scored)?;
+    study.axes = tuned
+        .iter()
+        .map(|(name, values)| Axis {
+            name: name.clone(),
+            values: ordered(values.clone()),
+        })
+        .collect();
+    if study.axes.is_empty() {
+        return None;
+    }
+    // Points of all splits under their values of the axes.
+    let mut grid: Vec<(Vec<Value>, Vec<f64>)> = Vec::new();
+    for record in records {
+        let points = record
+            .selection
+            .as_ref()
+            .and_then(|selection| selection["points"].as_array());
+        for point in points.into_iter().flatten() {
+            let values: Option<Vec<Value>> = study
+                .axes
+                .iter()
+                .map(|axis| matching(axis, point["params"].get(&axis.name)?))
+                .collect();
+            if let (Some(values), Some(mean)) = (values, point["mean"].as_f64()) {
+                match grid.iter_mut().find(|(known, _)| *known == values) {
+                    Some((_, scores)) => scores.push(mean),
+                    None => grid.push((values, vec![mean])),
+                }
+            }
+        }
+    }
+    for (values, scores) in &grid {
+        study.add(values, scores);
+    }
+    (study.points.len() > 1).then_some(study)
+}
+
+/// The axis' own spelling of a value: 1 and 1.0 are the same.
+fn matching(axis: &Axis, value: &Value) -> Option<Value> {
+    let same = |known: &&Value| match (known.as_f64(), value.as_f64()) {
+        (Some(a), Some(b)) => a == b,
+        _ => *known == value,
+    };
+    axis.values.iter().find(same).cloned()
+}
+
+/// From several entries with fixed parameters.
+fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
+    let fixed: Vec<(usize, &Value)> = (0..summary.columns.len())
+        .filter(|&column| {
+            summary
+                .plan
+                .methods
+                .get(column)
+                .is_some_and(|method| method.points <= 1)
+        })
+        .filter_map(|column| Some((column, summary.parameters(column)?)))
+        .collect();
+    let (first, params) = fixed.first()?;
+    let names: Vec<&String> = params.as_object()?.keys().collect();
+    let differing: Vec<String> = names
+        .into_iter()
+        .filter(|name| {
+            fixed
+                .iter()
+                .any(|(_, other)| other[name.as_str()] != params[name.as_str()])
+        })
+        .cloned()
+        .collect();
+    if fixed.len() < 3 || !(1..=2).contains(&differing.len()) {
+        return None;
+    }
+    let mut study = Study::new(summary, row, *first, "test accuracy (%)")?;
+    study.label = summary.columns.get(*first)?.method.clone();
+    for name in &differing {
+        let mut values: Vec<Value> = Vec::new();
+        for (_, params) in &fixed {
+            let value = &params[name.as_str()];
+            if !value.is_number() && !value.is_string() {
+                return None;
+            }
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        study.axes.push(Axis {
+            name: name.clone(),
+            values: ordered(values),
+        });
+    }
+    for (column, params) in &fixed {
+        let cell = summary.rows.get(row)?.cells.get(*column)?;
+        let scores: Vec<f64> = cell.values.values().copied().collect();
+        let values: Vec<Value> = differing
+            .iter()
+            .map(|name| params[name.as_str()].clone())
+            .collect();
+        study.add(&values, &scores);
+    }
+    (study.points.len() > 2).then_some(study)
+}
+
+/// Numbers by size, multiples of the classes such as `2K` by their factor, words as they come.
+fn ordered(mut values: Vec<Value>) -> Vec<Value> {
+    let size = |value: &Value| match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text
+            .strip_suffix('K')
+            .and_then(|factor| factor.parse().ok()),
+        _ => None,
+    };
+    values.sort_by(|a, b| match (size(a), size(b)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        _ => Ordering::Equal,
+    });
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_ordered_by_size() {
+        let sorted = ordered(vec![json!(10.0), json!(0.1), json!(1)]);
+        assert_eq!(sorted, [json!(0.1), json!(1), json!(10.0)]);
+        assert_eq!(
+            ordered(vec![json!("10K"), json!("2K")]),
+            [json!("2K"), json!("10K")]
+        );
+        let ticks: Vec<String> = [
+            json!(0.05),
+            json!(0.003162),
+            json!(1e-5),
+            json!(1024.0),
+            json!("2K"),
+        ]
+        .iter()
+        .map(Axis::tick)
+        .collect();
+        assert_eq!(ticks, ["0.05", "0.0032", "1e-5", "1024", "2K"]);
+    }
+
+    #[test]
+    fn a_line_runs_through_the_best_point() {
+        let point = |a: usize, b: usize, mean: f64| Point {
+            at: vec![a, b],
+            mean,
+            deviation: None,
+            splits: 1,
+        };
+        let axis = |name: &str| Axis {
+            name: name.to_owned(),
+            values: vec![json!(1), json!(2)],
+        };
+        let study = Study {
+            dataset: String::new(),
+            label: String::new(),
+            scored: "",
+            axes: vec![axis("a"), axis("b")],
+            points: vec![
+                point(1, 0, 70.0),
+                point(0, 0, 60.0),
+                point(0, 1, 50.0),
+                point(1, 1, 90.0),
+            ],
+        };
+        let means = |axis| {
+            study
+                .along(axis)
+                .iter()
+                .map(|point| point.mean)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(means(0), [50.0, 90.0]);
+        assert_eq!(means(1), [70.0, 90.0]);
+    }
+}

@@ -1,0 +1,172 @@
+//! The results folder of a run: its ledger, held against other runs, its plan and its traces.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::RunError;
+use crate::ledger::{self, Contents, Embedding, Plan, Record, Writer};
+
+/// How often, and at which distance, a shard looks whether the folder's own ledger is free again: a
+/// merge holds it for a moment, a run for long.
+const LOOKS: (usize, Duration) = (50, Duration::from_millis(100));
+
+/// The results folder of a run.
+pub struct Folder {
+    path: PathBuf,
+    /// Names this process to others that want the same ledger.
+    holder: PathBuf,
+    writer: Mutex<Writer>,
+}
+
+impl Folder {
+    /// Opens the ledger of the part called `part`, or the folder's own. A run of the whole and runs of
+    /// shards keep each other out; shards do not.
+    pub fn open(path: &Path, part: Option<&str>) -> Result<Self, RunError> {
+        let error = |source| RunError::Output {
+            path: path.to_path_buf(),
+            source,
+        };
+        let own = path.join(ledger::FILE);
+        let (ledger, holder) = match part {
+            None => (own.clone(), path.join(".run.pid")),
+            Some(part) => {
+                let stem = path.join(ledger::SHARDS).join(part);
+                (stem.with_extension("jsonl"), stem.with_extension("pid"))
+            }
+        };
+        std::fs::create_dir_all(ledger.parent().unwrap_or(path)).map_err(error)?;
+        let writer = Writer::open(&ledger).map_err(error)?;
+        let writer = writer.ok_or_else(|| locked(path, &ledger))?;
+        // First hold one's own ledger, then look at others': of two runs that start together at least
+        // one sees the other.
+        let rival = match part {
+            None => {
+                let mut shards = ledger::ledgers(path).map_err(error)?;
+                shards.retain(|shard| *shard != own);
+                in_use(&shards).map_err(error)?
+            }
+            Some(_) => in_use_for_long(&own).map_err(error)?,
+        };
+        if let Some(rival) = rival {
+            return Err(locked(path, &rival));
+        }
+        std::fs::write(&holder, std::process::id().to_string()).map_err(error)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            holder,
+            writer: Mutex::new(writer),
+        })
+    }
+
+    /// Nothing has been computed yet.
+    pub fn output_error(&self, source: io::Error) -> RunError {
+        RunError::Output {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    pub fn error(&self, source: io::Error) -> RunError {
+        RunError::Record {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    pub fn read(&self) -> Result<Contents, RunError> {
+        ledger::read_folder(&self.path).map_err(|source| self.error(source))
+    }
+
+    /// Waits until all records are on the disk.
+    pub fn sync(&self) -> Result<(), RunError> {
+        let mut writer = self
+            .writer
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        writer.sync().map_err(|source| self.error(source))
+    }
+
+    pub fn append(&self, record: &Record) -> Result<(), RunError> {
+        let mut writer = self
+            .writer
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        writer.append(record).map_err(|source| self.error(source))
+    }
+
+    /// Writes the plan; gives the one that was there, if it was another. An unchanged plan keeps its
+    /// date, by which can be told whether tables are up to date.
+    pub fn exchange_plan(&self, plan: &Plan) -> Result<Option<Plan>, RunError> {
+        // What cannot be read is replaced.
+        let present = Plan::read(&self.path).ok();
+        if present.as_ref() == Some(plan) {
+            return Ok(None);
+        }
+        plan.write(&self.path)
+            .map_err(|source| self.output_error(source))?;
+        Ok(present)
+    }
+
+    /// `traces/<cell>.jsonl`: one line per iteration.
+    pub fn write_trace(&self, cell: &str, trace: &str) -> Result<(), RunError> {
+        if trace.is_empty() {
+            return Ok(());
+        }
+        let folder = self.path.join(ledger::TRACES);
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(folder.join(format!("{cell}.jsonl")), trace))
+            .map_err(|source| self.error(source))
+    }
+
+    /// `embeddings/<cell>.json`.
+    pub fn write_embedding(&self, cell: &str, embedding: &Embedding) -> Result<(), RunError> {
+        let write = || {
+            let path = Embedding::path(&self.path, cell);
+            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            std::fs::write(path, serde_json::to_string(embedding)?)
+        };
+        write().map_err(|source| self.error(source))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A leftover is harmless: the lock, not this file, keeps others out.
+        let _ = std::fs::remove_file(&self.holder);
+    }
+}
+
+fn in_use(ledgers: &[PathBuf]) -> io::Result<Option<PathBuf>> {
+    for ledger in ledgers {
+        if ledger::is_in_use(ledger)? {
+            return Ok(Some(ledger.clone()));
+        }
+    }
+    Ok(None)
+}
+
+fn in_use_for_long(ledger: &Path) -> io::Result<Option<PathBuf>> {
+    let (looks, distance) = LOOKS;
+    for _ in 1..looks {
+        if !ledger::is_in_use(ledger)? {
+            return Ok(None);
+        }
+        std::thread::sleep(distance);
+    }
+    in_use(&[ledger.to_path_buf()])
+}
+
+/// The error that names the process which holds `ledger`, where it left its number.
+fn locked(path: &Path, ledger: &Path) -> RunError {
+    let holder = match ledger.file_name() {
+        Some(name) if name == ledger::FILE => path.join(".run.pid"),
+        _ => ledger.with_extension("pid"),
+    };
+    let holder = std::fs::read_to_string(holder).ok();
+    RunError::Locked {
+        path: path.to_path_buf(),
+        holder: holder.map(|pid| pid.trim().to_owned()),
+    }
+}

@@ -1,0 +1,99 @@
+//! What a run still has to do: the cells of its part of the plan that the ledger lacks.
+
+use std::collections::HashMap;
+
+use super::schedule::Group;
+use super::{Options, Prepared, cost};
+use crate::ledger::{Contents, Record, Status};
+use crate::memory;
+
+/// The cells a run still has to work on.
+pub struct Todo {
+    pub groups: Vec<Group>,
+    /// Cells that cannot be started, with the reason.
+    pub skipped: Vec<(usize, String)>,
+    pub cells: usize,
+    pub resumed: usize,
+    pub work: f64,
+    pub budget: f64,
+}
+
+impl Todo {
+    pub fn new(prepared: &Prepared, options: &Options, known: &Contents) -> Self {
+        let plan = &prepared.plan;
+        let settled: HashMap<&str, &Record> = known
+            .latest()
+            .into_iter()
+            .map(|record| (record.cell.as_str(), record))
+            .collect();
+        let budget = options
+            .memory
+            .or_else(memory::budget)
+            .map_or(f64::INFINITY, |b| b as f64);
+        let mut todo = Self {
+            groups: vec![],
+            skipped: vec![],
+            cells: 0,
+            resumed: 0,
+            work: 0.0,
+            budget,
+        };
+        let mut groups: HashMap<(usize, usize), usize> = HashMap::new();
+        for index in options.part.cells(plan) {
+            let cell = &plan.cells[index];
+            let last = settled.get(cell.cell.as_str());
+            let is_settled = last.is_some_and(|record| match record.status {
+                Status::Ok => true,
+                Status::Failed => !options.retry_failed,
+                Status::Skipped => false,
+            });
+            if is_settled {
+                todo.resumed += 1;
+                continue;
+            }
+            let estimate = cost::cell(prepared, cell);
+            let needs = estimate.bytes;
+            let reason = plan.datasets[cell.dataset]
+                .unavailable
+                .clone()
+                .or_else(|| (needs > budget).then(|| too_large(needs, budget)));
+            if let Some(reason) = reason {
+                // What the ledger already says in the same words is not said again.
+                let is_known = last.is_some_and(|record| {
+                    record.status == Status::Skipped && record.error.as_ref() == Some(&reason)
+                });
+                if is_known {
+                    todo.resumed += 1;
+                } else {
+                    todo.cells += 1;
+                    todo.skipped.push((index, reason));
+                }
+                continue;
+            }
+            todo.cells += 1;
+            todo.work += estimate.flops;
+            let at = *groups.entry((cell.dataset, cell.split)).or_insert_with(|| {
+                let (dataset, split) = (cell.dataset, cell.split);
+                todo.groups.push(Group {
+                    dataset,
+                    split,
+                    cells: Vec::new(),
+                    bytes: 0.0,
+                });
+                todo.groups.len() - 1
+            });
+            let group = &mut todo.groups[at];
+            group.cells.push(index);
+            group.bytes = group.bytes.max(needs);
+        }
+        todo
+    }
+}
+
+fn too_large(needs: f64, budget: f64) -> String {
+    format!(
+        "needs about {} of memory, more than the budget of {}; raise it with --memory",
+        cost::size(needs),
+        cost::size(budget)
+    )
+}

@@ -1,0 +1,80 @@
+//! An iterate `x` with `y = Q x`, its certificate, and its slopes.
+
+use super::{Quadratic, Settings, Term};
+use crate::kernel::algebra;
+use crate::solve::Certificate;
+
+/// The iterate `x` and `y = Q x`.
+pub(super) struct Iterate<'a> {
+    pub terms: &'a [Term],
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
+    /// Coordinate steps and linear systems solved so far.
+    pub steps: usize,
+}
+
+impl<'a> Iterate<'a> {
+    /// Begins at `start` (or at zero), clipped to the box.
+    pub fn new(q: &mut impl Quadratic, terms: &'a [Term], start: Option<&[f64]>) -> Self {
+        let n = terms.len();
+        let mut iterate = Self {
+            terms,
+            x: vec![0.0; n],
+            y: vec![0.0; n],
+            steps: 0,
+        };
+        for (i, term) in terms.iter().enumerate() {
+            let x = start.map_or(0.0, |start| start[i]);
+            iterate.set(q, i, x.clamp(term.low, term.high));
+        }
+        iterate
+    }
+
+    /// Moves coordinate `i` to `target` and keeps `y = Q x`.
+    pub fn set(&mut self, q: &mut impl Quadratic, i: usize, target: f64) {
+        let change = target - self.x[i];
+        if change != 0.0 {
+            self.x[i] = target;
+            add(&mut self.y, change, q.column(i));
+        }
+    }
+
+    /// Takes `x`, clipped to the box, and computes `y` anew.
+    pub fn replace(&mut self, q: &mut impl Quadratic, x: &[f64]) {
+        self.y.fill(0.0);
+        for (i, &x) in x.iter().enumerate() {
+            self.x[i] = 0.0;
+            let term = &self.terms[i];
+            self.set(q, i, x.clamp(term.low, term.high));
+        }
+    }
+
+    /// The duality gap as a sum of Fenchel-Young terms.
+    pub fn certificate(&self, settings: Settings) -> Certificate {
+        let quadratic = algebra::inner(&self.x, &self.y);
+        let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
+        for (term, (&x, &y)) in self.terms.iter().zip(self.x.iter().zip(&self.y)) {
+            let (value, conjugate) = (term.value(x), term.conjugate(-y));
+            dual -= value;
+            primal += conjugate;
+            // Each summand is non-negative by the Fenchel-Young inequality; rounding is not.
+            gap += (value + conjugate + x * y).max(0.0);
+        }
+        let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
+        let converged = gap <= (settings.tolerance * scale).max(settings.absolute);
+        Certificate {
+            primal,
+            dual,
+            gap,
+            iterations: self.steps,
+            converged,
+        }
+    }
+}
+
+/// `target += factor source`.
+pub(super) fn add(target: &mut [f64], factor: f64, source: &[f64]) {
+    for (target, source) in target.iter_mut().zip(source) {
+        *target += factor * source;
+    }
+}

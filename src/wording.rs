@@ -1,0 +1,75 @@
+//! Words that several modules say alike: plurals, did-you-mean, what a panic said.
+
+use std::any::Any;
+
+/// Longest word that is compared with known ones, in characters.
+const LONGEST: usize = 60;
+
+/// The candidate that was probably meant. Case, `-` and `_` count little.
+pub(crate) fn closest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    if word.chars().count() > LONGEST {
+        return None;
+    }
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let word = plain(word);
+    candidates
+        .into_iter()
+        .filter_map(|candidate| {
+            let other = plain(candidate);
+            let longest = word.chars().count().max(other.chars().count());
+            let distance = strsim::damerau_levenshtein(&word, &other);
+            (distance < longest && distance <= longest.div_ceil(3)).then_some((distance, candidate))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// "1 value", "2 values".
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+/// What a caught panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_names_are_suggested_and_far_ones_are_not() {
+        let keys = ["repeats", "train_fraction", "stratified", "c", "r1"];
+        assert_eq!(closest("repeat", keys), Some("repeats"));
+        assert_eq!(closest("train-fraction", keys), Some("train_fraction"));
+        assert_eq!(closest("trainFraction", keys), Some("train_fraction"));
+        assert_eq!(closest("C", keys), Some("c"));
+        assert_eq!(closest("r", keys), Some("r1"));
+        assert_eq!(closest("x", keys), None);
+        assert_eq!(closest("banana", keys), None);
+        assert_eq!(closest(&"repeats".repeat(100), keys), None);
+    }
+
+    #[test]
+    fn one_thing_is_no_things() {
+        assert_eq!(counted(1, "split"), "1 split");
+        assert_eq!(counted(0, "split"), "0 splits");
+        assert_eq!(counted(2, "split"), "2 splits");
+    }
+
+    #[test]
+    fn a_panic_is_quoted_whatever_it_was_thrown_with() {
+        assert_eq!(panic_text(&"static"), "static");
+        assert_eq!(panic_text(&"owned".to_owned()), "owned");
+        assert_eq!(panic_text(&7), "no message");
+    }
+}

@@ -1,0 +1,299 @@
+//! Promise: no file makes a parser panic or take memory beyond measure. Files that are known to be
+//! interesting, `tests/corpus`, and damaged ones made of them are read by every parser. PROPTEST_CASES
+//! says how many; `scripts/fuzz` gives each parser a minute.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use npsvcpp::data::{Store, load_files};
+use npsvcpp::spec::FilesSpec;
+use npsvcpp::{ledger, spec};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Counts the largest block that was ever asked for, and gives none above a gibibyte: whoever does not
+/// expect to be refused is ended, and with it the test.
+struct Counting;
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+const REFUSED: usize = 1 << 30;
+/// The most that a dataset may take, and so that a reader may ask for.
+const TOO_MUCH: usize = 1 << 32;
+
+// SAFETY: every call is handed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        if layout.size() > REFUSED {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `alloc` above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One way to damage a file.
+#[derive(Clone, Debug)]
+enum Damage {
+    Flip {
+        at: usize,
+        bit: u8,
+    },
+    Replace {
+        at: usize,
+        with: Vec<u8>,
+    },
+    Insert {
+        at: usize,
+        what: Vec<u8>,
+    },
+    Remove {
+        at: usize,
+        length: usize,
+    },
+    Repeat {
+        at: usize,
+        length: usize,
+        times: usize,
+    },
+    Cut {
+        at: usize,
+    },
+}
+
+/// Words that parsers of numbers, lengths and texts stumble over.
+const WORDS: [&[u8]; 18] = [
+    b"1000000000000",
+    b"18446744073709551615",
+    b"-1",
+    b"0",
+    b"1e400",
+    b"nan",
+    b"-inf",
+    b"\xff\xff\xff\xff",
+    b"\x00\x00\x00\x00",
+    b"\xff\xff\xff\x7f",
+    b"\n",
+    b"\r\n",
+    b"\"",
+    b"'",
+    b"{",
+    b"]",
+    b": ",
+    b"\xef\xbb\xbf",
+];
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let at = || any::<usize>();
+    let word = || {
+        prop_oneof![
+            (0..WORDS.len()).prop_map(|i| WORDS[i].to_vec()),
+            vec(any::<u8>(), 1..9),
+        ]
+    };
+    prop_oneof![
+        (at(), 0..8_u8).prop_map(|(at, bit)| Damage::Flip { at, bit }),
+        (at(), word()).prop_map(|(at, with)| Damage::Replace { at, with }),
+        (at(), word()).prop_map(|(at, what)| Damage::Insert { at, what }),
+        (at(), 1..64_usize).prop_map(|(at, length)| Damage::Remove { at, length }),
+        (at(), 1..40_usize, 1..60_usize).prop_map(|(at, length, times)| Damage::Repeat {
+            at,
+            length,
+            times
+        }),
+        at().prop_map(|at| Damage::Cut { at }),
+    ]
+}
+
+impl Damage {
+    fn apply(&self, bytes: &mut Vec<u8>) {
+        let place = |at: usize| at % (bytes.len() + 1);
+        match self {
+            Self::Flip { at, bit } => {
+                let at = place(*at);
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte ^= 1 << bit;
+                }
+            }
+            Self::Replace { at, with } => {
+                let at = place(*at);
+                let end = (at + with.len()).min(bytes.len());
+                bytes.splice(at..end, with.iter().copied());
+            }
+            Self::Insert { at, what } => {
+                let at = place(*at);
+                bytes.splice(at..at, what.iter().copied());
+            }
+            Self::Remove { at, length } => {
+                let at = place(*at);
+                let end = (at + length).min(bytes.len());
+                bytes.drain(at..end);
+            }
+            Self::Repeat { at, length, times } => {
+                let at = place(*at);
+                let end = (at + length).min(bytes.len());
+                let part = bytes[at..end].repeat(*times);
+                bytes.splice(at..at, part);
+            }
+            Self::Cut { at } => {
+                let at = place(*at);
+                bytes.truncate(at);
+            }
+        }
+    }
+}
+
+/// The files of `tests/corpus/<format>`, in order.
+fn corpus(format: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/corpus")
+        .join(format);
+    let entries = fs::read_dir(folder).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+}
+
+/// Reads every file of the corpus and damaged ones, and checks that no block was too large.
+fn fuzz(format: &str, read: impl Fn(&[u8])) {
+    let files = corpus(format);
+    assert!(files.len() >= 2, "the corpus of {format} is gone");
+    let check = |bytes: &[u8]| {
+        read(bytes);
+        let largest = LARGEST.load(Ordering::Relaxed);
+        assert!(largest <= TOO_MUCH, "asked for {largest} bytes at once");
+    };
+    files.iter().for_each(|file| check(file));
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let cases = (0..files.len(), vec(damage(), 1..6));
+    let outcome = runner.run(&cases, |(file, damages)| {
+        let mut bytes = files[file].clone();
+        damages.iter().for_each(|damage| damage.apply(&mut bytes));
+        check(&bytes);
+        Ok(())
+    });
+    if let Err(failure) = outcome {
+        panic!("{format}: {failure}");
+    }
+}
+
+/// Reads `bytes` as a dataset of one's own, in a file called `name`.
+fn load(name: &str, bytes: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), bytes).unwrap();
+    let spec: FilesSpec = serde_json::from_value(serde_json::json!({"train": name})).unwrap();
+    if let Err(error) = load_files(&spec, folder.path()) {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+#[test]
+fn specs() {
+    let catalogue = npsvcpp::catalogue();
+    fuzz("spec", |bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        if let Err(error) = spec::parse(&text, "x.yaml", &catalogue) {
+            assert!(!error.plain().is_empty());
+        }
+    });
+}
+
+#[test]
+fn libsvm() {
+    fuzz("libsvm", |bytes| load("x.txt", bytes));
+}
+
+#[test]
+fn csv() {
+    fuzz("csv", |bytes| load("x.csv", bytes));
+}
+
+#[test]
+fn npy() {
+    let labels = corpus("npy").swap_remove(3);
+    fuzz("npy", |bytes| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("features.npy"), bytes).unwrap();
+        fs::write(folder.path().join("labels.npy"), &labels).unwrap();
+        let spec = serde_json::json!({"train": "features.npy"});
+        let spec: FilesSpec = serde_json::from_value(spec).unwrap();
+        let _ = load_files(&spec, folder.path());
+        // And as labels.
+        fs::write(folder.path().join("features.npy"), &labels).unwrap();
+        fs::write(folder.path().join("labels.npy"), bytes).unwrap();
+        let _ = load_files(&spec, folder.path());
+    });
+}
+
+#[test]
+fn mat() {
+    fuzz("mat", |bytes| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("binalpha")).unwrap();
+        let path = folder.path().join("binalpha/binaryalphadigs.mat");
+        fs::write(path, bytes).unwrap();
+        let store = Store::in_folder(folder.path().to_path_buf(), true);
+        // The small file is whole, but not the dataset it stands for.
+        assert!(store.load("binalpha").is_err());
+    });
+}
+
+#[test]
+fn ledgers() {
+    fuzz("ledger", |bytes| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(ledger::FILE);
+        fs::write(&path, bytes).unwrap();
+        let contents = ledger::read_folder(folder.path()).unwrap();
+        let lines = bytes.split(|&byte| byte == b'\n').count();
+        assert!(contents.records.len() + contents.warnings.len() <= lines);
+        contents.latest();
+    });
+}
+
+/// An archive is read in memory and nothing in it is ever written by its name.
+#[test]
+fn an_archive_that_leaves_its_folder_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("data/inner");
+    fs::create_dir_all(&inner).unwrap();
+    let mut zip = zip::ZipWriter::new(fs::File::create(inner.join("x.npz")).unwrap());
+    for name in ["../../escaped.npy", "/escaped.npy", "..\\escaped.npy"] {
+        zip.start_file(name, zip::write::SimpleFileOptions::default())
+            .unwrap();
+        std::io::Write::write_all(&mut zip, b"out").unwrap();
+    }
+    zip.finish().unwrap();
+    let before = walk(folder.path());
+    let spec = serde_json::json!({"train": "x.npz"});
+    let spec: FilesSpec = serde_json::from_value(spec).unwrap();
+    let error = load_files(&spec, &inner).unwrap_err().to_string();
+    assert!(error.contains("expected an array called `x`"), "{error}");
+    assert_eq!(walk(folder.path()), before);
+}
+
+fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(walk(&path));
+        }
+        found.push(path);
+    }
+    found.sort();
+    found
+}

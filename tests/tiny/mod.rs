@@ -6,15 +6,20 @@ use npsvcpp::ledger::{self, Record};
 
 use crate::program::Folder;
 
-/// Two clouds of twelve points.
-pub fn points() -> String {
+/// Two clouds, of `count` points together.
+pub fn clouds(count: u32) -> String {
     let mut rows = String::from("x,y,class\n");
-    for i in 0..24_u32 {
+    for i in 0..count {
         let (class, shift) = if i % 2 == 0 { ("a", 0) } else { ("b", 3) };
         let (x, y) = (i * 7 % 11 + shift, i * 5 % 13 + 2 * shift);
         rows += &format!("{x},{y},{class}\n");
     }
     rows
+}
+
+/// Two clouds of twelve points.
+pub fn points() -> String {
+    clouds(24)
 }
 
 /// A spec `tiny.yaml` of `repeats` splits of two datasets by two cheap methods.

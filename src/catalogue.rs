@@ -3,15 +3,14 @@
 use serde_json::Value;
 
 use crate::data;
-use crate::model::registry::{ConfigureError, METHODS};
+use crate::model::registry::{self, ConfigureError};
 use crate::paper;
 use crate::spec::{Catalogue, DatasetEntry, MethodEntry};
 
 /// All methods and datasets of this build.
 pub fn catalogue() -> Catalogue {
-    let methods = METHODS
-        .iter()
-        .map(|&entry| MethodEntry {
+    let methods = registry::all()
+        .map(|entry| MethodEntry {
             name: entry.name(),
             title: entry.title(),
             about: entry.about(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use npsvcpp::data::{Location, describe};
-use npsvcpp::model::registry::METHODS;
+use npsvcpp::model::registry;
 use serde_json::Value;
 
 use super::{Ending, Failure, load, store};
@@ -20,8 +20,16 @@ pub fn list(what: Listed, data: &DataArgs) -> Result<Ending, Failure> {
 }
 
 fn methods() {
-    for entry in METHODS {
-        show!("{:<10} {}: {}", entry.name(), entry.title(), entry.about());
+    for entry in registry::all() {
+        let lacks = entry
+            .lacks()
+            .map_or(String::new(), |lacks| format!(" ({lacks})"));
+        show!(
+            "{:<10} {}: {}{lacks}",
+            entry.name(),
+            entry.title(),
+            entry.about()
+        );
         let (schema, defaults) = (entry.schema(), entry.defaults());
         let Some(parameters) = defaults.as_object() else {
             continue;

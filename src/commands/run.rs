@@ -156,6 +156,7 @@ fn options(
         retry_failed: arguments.retry_failed,
         fail_fast: arguments.fail_fast,
         isolation: isolation(arguments)?,
+        device: None,
     })
 }
 

@@ -4,6 +4,7 @@
 //! + o_l` and a rule that turns their values into a class.
 
 mod ctwsvm;
+pub mod deep;
 mod gepsvm;
 mod k_npsvcpp;
 pub mod linfa;
@@ -29,15 +30,15 @@ pub use machine::{KernelMachine, Rule, pairs};
 pub use nhsvm::Nhsvm;
 pub use npsvm::Npsvm;
 pub use pintwsvm::Pintwsvm;
-pub use problem::Problem;
+pub use problem::{Problem, Watched};
 pub use rmtbsvm::Rmtbsvm;
 pub use svm::Svm;
 pub use twsvm::Twsvm;
 
 use faer::{Mat, MatRef, Par};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::algebra::add_product;
 use crate::seed::Seed;
@@ -142,7 +143,7 @@ fn fit_finite<M: Method>(method: &M, problem: &Problem, seed: &Seed) -> Result<F
 }
 
 /// One iteration of a method with an outer loop.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceRow {
     pub iteration: usize,
     /// `max_l J_l`.
@@ -160,8 +161,11 @@ pub struct TraceRow {
     /// The manifold term `mu/2 tr(Z L Z^T)` contained in every objective.
     pub manifold: f64,
     /// Percent of the test samples classified correctly after this iteration, where asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
+    /// Time that this iteration took, where it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
 }
 
 /// Samples, dimensions and classes of a training set.
@@ -281,4 +285,11 @@ pub enum FitError {
     Singular,
     #[error("the fit produced a value that is not a number; try a larger regulariser")]
     NotFinite,
+    #[error("the training diverged in epoch {epoch}; try a smaller `lr`")]
+    Diverged { epoch: usize },
+    #[error("{engine} ran out of memory: {message}")]
+    OutOfMemory {
+        engine: &'static str,
+        message: String,
+    },
 }

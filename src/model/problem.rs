@@ -21,6 +21,13 @@ pub struct Problem {
     has_finite_gram: OnceLock<bool>,
     gram_with_bias: OnceLock<Mat<f64>>,
     graphs: Mutex<Vec<(GraphOptions, Arc<Laplacian>)>>,
+    watched: Option<Watched>,
+}
+
+/// Samples that take no part in a fit, but are looked at while it goes on.
+pub struct Watched {
+    pub x: Array2<f64>,
+    pub y: Vec<usize>,
 }
 
 impl Problem {
@@ -45,7 +52,17 @@ impl Problem {
             has_finite_gram: OnceLock::new(),
             gram_with_bias: OnceLock::new(),
             graphs: Mutex::default(),
+            watched: None,
         }
+    }
+
+    /// With samples whose accuracy is recorded as training goes on, where a method does so.
+    pub fn watching(self, watched: Option<Watched>) -> Self {
+        Self { watched, ..self }
+    }
+
+    pub fn watched(&self) -> Option<&Watched> {
+        self.watched.as_ref()
     }
 
     pub fn shape(&self) -> Shape {

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
+use super::deep::{self, AmSoftmax, ArcFace, Criterion, CrossEntropy, DNpsvcpp, Dtwsvn, Trainable};
 use super::{
     BadParameter, Cost, Ctwsvm, Fit, FitError, Gepsvm, KNpsvcpp, Lstwsvm, Method, Nhsvm, Npsvm,
     Pintwsvm, Problem, Rmtbsvm, Scheme, Shape, Svm, Twsvm, fit_finite,
@@ -24,9 +25,23 @@ pub static METHODS: &[&dyn Entry] = &[
     &Of::<Gepsvm>::NEW,
 ];
 
+/// Criteria for training networks, those of the paper's Table 3 in its order, then the other.
+pub static CRITERIA: &[&dyn Entry] = &[
+    &OfNetwork::<CrossEntropy>::NEW,
+    &OfNetwork::<ArcFace>::NEW,
+    &OfNetwork::<Dtwsvn>::NEW,
+    &OfNetwork::<DNpsvcpp>::NEW,
+    &OfNetwork::<AmSoftmax>::NEW,
+];
+
+/// All that a spec may name, this build able to fit it or not.
+pub fn all() -> impl Iterator<Item = &'static dyn Entry> {
+    METHODS.iter().chain(CRITERIA).copied()
+}
+
 /// The method called `name`.
 pub fn find(name: &str) -> Option<&'static dyn Entry> {
-    METHODS.iter().copied().find(|entry| entry.name() == name)
+    all().find(|entry| entry.name() == name)
 }
 
 /// A method of the registry, whatever its parameter type.
@@ -43,6 +58,14 @@ pub trait Entry: Sync {
     fn defaults(&self) -> Value;
     /// Parameters from JSON, defaults filled in, checked.
     fn configure(&self, params: &Value) -> Result<Box<dyn Configured>, ConfigureError>;
+    /// Whether it trains a network, on features, instead of fitting on a kernel matrix.
+    fn is_network(&self) -> bool {
+        false
+    }
+    /// What this build lacks to fit it.
+    fn lacks(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A method with checked parameters.
@@ -53,6 +76,10 @@ pub trait Configured: Send + Sync {
     fn check_shape(&self, shape: Shape) -> Result<(), BadParameter>;
     fn cost(&self, shape: Shape) -> Cost;
     fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError>;
+    /// The way to train it, where it is a network's criterion.
+    fn network(&self) -> Option<&dyn Trainable> {
+        None
+    }
 }
 
 /// Why parameters were refused.
@@ -129,8 +156,91 @@ impl<M: Method> Configured for M {
     }
 }
 
-fn to_value(method: &impl Method) -> Value {
-    serde_json::to_value(method).expect("parameters are numbers, names and flags")
+/// The registry line of a [`Criterion`].
+struct OfNetwork<C>(PhantomData<fn() -> C>);
+
+impl<C> OfNetwork<C> {
+    const NEW: Self = Self(PhantomData);
+}
+
+impl<C: Criterion> Entry for OfNetwork<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn title(&self) -> &'static str {
+        C::TITLE
+    }
+
+    fn about(&self) -> &'static str {
+        C::ABOUT
+    }
+
+    fn losses(&self) -> [&'static str; 2] {
+        C::LOSSES
+    }
+
+    fn version(&self) -> u32 {
+        C::VERSION
+    }
+
+    fn schema(&self) -> Value {
+        schemars::schema_for!(C).to_value()
+    }
+
+    fn defaults(&self) -> Value {
+        to_value(&C::default())
+    }
+
+    fn configure(&self, params: &Value) -> Result<Box<dyn Configured>, ConfigureError> {
+        let criterion: C = serde_json::from_value(params.clone())?;
+        deep::check(&criterion)?;
+        Ok(Box::new(OnNetwork(criterion)))
+    }
+
+    fn is_network(&self) -> bool {
+        true
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        (!cfg!(feature = "deep")).then_some(deep::NEEDS_DEEP)
+    }
+}
+
+/// A criterion with checked parameters.
+struct OnNetwork<C>(C);
+
+impl<C: Criterion> Configured for OnNetwork<C> {
+    fn params(&self) -> Value {
+        to_value(&self.0)
+    }
+
+    fn scheme(&self) -> Option<Scheme> {
+        self.0.scheme()
+    }
+
+    fn check_shape(&self, _: Shape) -> Result<(), BadParameter> {
+        Ok(())
+    }
+
+    fn cost(&self, shape: Shape) -> Cost {
+        deep::cost(&self.0, shape)
+    }
+
+    fn fit(&self, _: &Problem, _: &Seed) -> Result<Fit, FitError> {
+        Err(FitError::Engine {
+            engine: C::NAME,
+            message: "a network has no kernel expansion".to_owned(),
+        })
+    }
+
+    fn network(&self) -> Option<&dyn Trainable> {
+        Some(&self.0)
+    }
+}
+
+fn to_value(parameters: &impl serde::Serialize) -> Value {
+    serde_json::to_value(parameters).expect("parameters are numbers, names and flags")
 }
 
 #[cfg(test)]
@@ -140,11 +250,11 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_defaults_are_sound() {
-        let mut names: Vec<_> = METHODS.iter().map(|entry| entry.name()).collect();
+        let mut names: Vec<_> = all().map(|entry| entry.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), METHODS.len());
-        for entry in METHODS {
+        assert_eq!(names.len(), METHODS.len() + CRITERIA.len());
+        for entry in all() {
             let configured = entry.configure(&json!({})).unwrap();
             assert_eq!(configured.params(), entry.defaults(), "{}", entry.name());
         }

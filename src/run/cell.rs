@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Instant, SystemTime};
 
@@ -14,10 +15,12 @@ use super::beside::{self, Beside};
 use super::prepare::{Candidates, Prepared, Source};
 use super::select::{self, Selection};
 use crate::ledger::{PlannedCell, Record, Status};
+use crate::model::deep::{NetworkFit, Surroundings, Trainable};
 use crate::model::registry::Configured;
-use crate::model::{Fit, Problem};
+use crate::model::{Fit, Problem, Watched};
 use crate::seed::Seed;
 use crate::solve::Certificate;
+use crate::spec::Recording;
 use crate::wording::panic_text;
 
 /// What every record of a run has in common.
@@ -27,6 +30,10 @@ pub struct Circumstances {
     pub threads: usize,
     pub version: String,
     pub git: Option<String>,
+    /// What networks are trained on: `cpu` or `cuda:N`.
+    pub device: String,
+    /// Where networks under training are kept until their cells are recorded.
+    pub checkpoints: Option<PathBuf>,
 }
 
 /// A split's training and test side, shared by the cells of all methods on it.
@@ -69,7 +76,8 @@ impl<'a> Bench<'a> {
         let y = train.iter().map(|&i| data.y[i]).collect();
         let x = data.x.select(Axis(0), train);
         let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
-        let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par);
+        let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par)
+            .watching(watched(prepared, source, split));
         let (cross, kernel_seconds) = (OnceLock::new(), OnceLock::new());
         Self {
             prepared,
@@ -95,7 +103,10 @@ impl<'a> Bench<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let candidates = &self.prepared.candidates[cell.method];
             let point = self.choose(cell, candidates, choices, &mut selection)?;
-            self.score(point, candidates.entry.name())
+            match point.network() {
+                None => self.score(point, candidates.entry.name()),
+                Some(network) => self.train(point, network, cell, circumstances),
+            }
         }))
         .unwrap_or_else(|panic| Err(format!("the method panicked: {}", panic_text(&*panic))));
         let mut record = self.blank(cell, circumstances, started);
@@ -125,7 +136,10 @@ impl<'a> Bench<'a> {
                 }
             }
         }
-        if let Some(seconds) = self.kernel_seconds.get() {
+        let is_network = self.prepared.candidates[cell.method].entry.is_network();
+        if is_network {
+            record.device.clone_from(&circumstances.device);
+        } else if let Some(seconds) = self.kernel_seconds.get() {
             record
                 .extra
                 .insert("kernel_seconds".into(), (*seconds).into());
@@ -217,6 +231,50 @@ impl<'a> Bench<'a> {
         })
     }
 
+    fn train(
+        &self,
+        point: &dyn Configured,
+        network: &dyn Trainable,
+        cell: &PlannedCell,
+        circumstances: &Circumstances,
+    ) -> Result<Scored, String> {
+        let method = self.prepared.candidates[cell.method].entry.name();
+        let seed = self.seed("fit", self.split, method);
+        let folder = circumstances.checkpoints.as_ref();
+        let surroundings = Surroundings {
+            device: circumstances.device.clone(),
+            checkpoint: folder.map(|folder| folder.join(format!("{}.safetensors", cell.cell))),
+        };
+        let fit = network
+            .train(&self.problem, &seed, &surroundings)
+            .map_err(|error| self.source.explain(&error))?;
+        let NetworkFit {
+            network,
+            certificate,
+            trace,
+            ..
+        } = fit;
+        // Of the epochs, whichever run they were made in, and without what was watched.
+        let fit_seconds = trace.iter().filter_map(|row| row.seconds).sum();
+        let begun = Instant::now();
+        let test = &self.source.splits[self.split].test;
+        let predicted = network.predict(self.source.dataset.x.select(Axis(0), test).view());
+        let predict_seconds = begun.elapsed().as_secs_f64();
+        let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
+        Ok(Scored {
+            configured_params: point.params(),
+            certificate,
+            accuracy,
+            balanced_accuracy,
+            fit_seconds,
+            predict_seconds,
+            beside: Beside {
+                trace,
+                embedding: None,
+            },
+        })
+    }
+
     /// Both kernel matrices, so that no method's time contains them.
     fn prepare_kernel(&self) {
         self.kernel_seconds.get_or_init(|| {
@@ -286,6 +344,19 @@ impl<'a> Bench<'a> {
             .insert("data_hash".into(), self.source.dataset.hash.clone().into());
         record
     }
+}
+
+/// The test samples of the first split, where their accuracy is to be recorded epoch by epoch.
+fn watched(prepared: &Prepared, source: &Source, split: usize) -> Option<Watched> {
+    let wanted = &prepared.plan.experiment.record;
+    if split != 0 || !wanted.contains(&Recording::Evolution) {
+        return None;
+    }
+    let test = &source.splits[split].test;
+    Some(Watched {
+        x: source.dataset.x.select(Axis(0), test),
+        y: test.iter().map(|&i| source.dataset.y[i]).collect(),
+    })
 }
 
 /// A record of a cell that has not been fitted (yet).

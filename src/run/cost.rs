@@ -64,10 +64,17 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
     let shape = dataset.shape();
     let one = |shape: Shape, n_test: f64| {
         let n = shape.n as f64;
-        let kernel = Cost {
-            flops: n * (n + n_test) * (2.0 * shape.dims as f64 + 20.0),
-            // The kernel matrices, and the samples with their centred and cast copies.
-            bytes: (8.0 * n + 24.0 * shape.dims as f64) * (n + n_test),
+        // The samples with their centred and cast copies, and for machines the kernel matrices.
+        let samples = 24.0 * shape.dims as f64 * (n + n_test);
+        let kernel = match candidates.entry.is_network() {
+            true => Cost {
+                flops: 0.0,
+                bytes: samples,
+            },
+            false => Cost {
+                flops: n * (n + n_test) * (2.0 * shape.dims as f64 + 20.0),
+                bytes: 8.0 * n * (n + n_test) + samples,
+            },
         };
         candidates
             .points

@@ -120,6 +120,19 @@ impl Folder {
             .map_err(|source| self.error(source))
     }
 
+    /// Where networks under training are kept: `checkpoints/<cell>.safetensors`.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.path.join("checkpoints")
+    }
+
+    /// What a cell was to go on from is of no use once it is recorded.
+    pub fn remove_checkpoint(&self, cell: &str) {
+        let folder = self.checkpoints();
+        // There is none for most cells, and one that stays does no harm.
+        let _ = std::fs::remove_file(folder.join(format!("{cell}.safetensors")));
+        let _ = std::fs::remove_dir(folder);
+    }
+
     /// `embeddings/<cell>.json`.
     pub fn write_embedding(&self, cell: &str, embedding: &Embedding) -> Result<(), RunError> {
         let write = || {

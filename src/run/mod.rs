@@ -65,6 +65,8 @@ pub struct Options {
     pub fail_fast: bool,
     /// Run cells in processes of their own.
     pub isolation: Option<Isolation>,
+    /// What networks are trained on, `cpu` or `cuda:N`; the CPU if left out.
+    pub device: Option<String>,
 }
 
 /// Told of every record as it is written.
@@ -134,6 +136,8 @@ pub fn run(
         threads,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         git: host::commit(),
+        device: options.device.clone().unwrap_or_else(|| "cpu".to_owned()),
+        checkpoints: Some(folder.checkpoints()),
     };
     provenance::write(
         &options.out,
@@ -365,6 +369,7 @@ impl Session<'_> {
             self.observer
                 .record(&record, cost::cell(self.prepared, cell).flops);
             self.append(record)?;
+            self.folder.remove_checkpoint(&cell.cell);
             if self.fail_fast && has_failed {
                 self.queue.close();
                 return Ok(());

@@ -149,6 +149,15 @@ fn configure(loaded: &Loaded) -> Result<Vec<Candidates>, SpecError> {
     let mut problems = Vec::new();
     let mut candidates = Vec::new();
     for (index, spec) in loaded.experiment.methods.iter().enumerate() {
+        let lacks = registry::find(&spec.method).and_then(|entry| entry.lacks());
+        if let Some(lacks) = lacks {
+            // One sentence for all methods of the kind.
+            let message = format!("method `{}` {lacks}", spec.method);
+            let help = "run scripts/setup-libtorch once, then build with `--features deep`";
+            let path = ["methods", &index.to_string()];
+            let problem = loaded.source.problem(&path, message, Some(help.to_owned()));
+            return Err(SpecError::new(vec![problem]));
+        }
         match configure_one(spec) {
             Ok(found) => candidates.push(found),
             Err(message) => {

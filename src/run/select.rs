@@ -5,6 +5,7 @@
 
 mod grid;
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use faer::Par;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use super::prepare::{Candidates, Source};
 use crate::data::split;
 use crate::model::Problem;
+use crate::model::deep::Surroundings;
 use crate::seed::Seed;
 use crate::spec::{Experiment, Select, SelectOn};
 
@@ -216,14 +218,23 @@ fn score_round(
     let x = dataset.x.select(Axis(0), &round.fit);
     let kernel = &experiment.kernel;
     let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par);
-    let cross = problem.cross(dataset.x.select(Axis(0), &round.score).view());
+    let queries = dataset.x.select(Axis(0), &round.score);
+    let cross = OnceLock::new();
     for (point, scored) in candidates.points.iter().zip(points) {
         if !scored.is_alive() {
             continue;
         }
-        match point.fit(&problem, seed) {
-            Ok(fit) => {
-                let predicted = fit.machine.predict(cross.as_ref(), par);
+        let predicted = match point.network() {
+            Some(network) => network
+                .train(&problem, seed, &Surroundings::default())
+                .map(|fit| fit.network.predict(queries.view())),
+            None => point.fit(&problem, seed).map(|fit| {
+                let cross = cross.get_or_init(|| problem.cross(queries.view()));
+                fit.machine.predict(cross.as_ref(), par)
+            }),
+        };
+        match predicted {
+            Ok(predicted) => {
                 let correct = round
                     .score
                     .iter()

@@ -151,6 +151,7 @@ impl<'a> Training<'a> {
             tau_star,
             manifold: manifold.value,
             accuracy: None,
+            seconds: None,
         }
     }
 

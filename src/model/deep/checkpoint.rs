@@ -1,0 +1,82 @@
+//! What a killed training goes on from: everything that the next epoch depends on, as one safetensors
+//! file that is replaced as a whole.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor, no_grad};
+
+use crate::model::TraceRow;
+
+/// Where the rest of the state is in the file's metadata.
+const STATE: &str = "state";
+
+/// The state beyond tensors.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct State {
+    /// Epochs done.
+    pub epochs: usize,
+    /// The criterion's own.
+    pub objective: Vec<f64>,
+    pub trace: Vec<TraceRow>,
+    pub watching_seconds: f64,
+}
+
+/// Stores `state` and the tensors.
+pub(super) fn save(path: &Path, state: &State, tensors: &[(String, Tensor)]) -> io::Result<()> {
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, tensor)| bytes_of(tensor)).collect();
+    let mut views = Vec::with_capacity(tensors.len());
+    for ((name, tensor), bytes) in tensors.iter().zip(&bytes) {
+        let shape = tensor.size().iter().map(|&n| n as usize).collect();
+        let view = TensorView::new(Dtype::F32, shape, bytes).map_err(io::Error::other)?;
+        views.push((name.as_str(), view));
+    }
+    let metadata = HashMap::from([(STATE.to_owned(), serde_json::to_string(state)?)]);
+    let file = serialize(views, &Some(metadata)).map_err(io::Error::other)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+    temporary.write_all(&file)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Puts what is stored into `tensors`; nothing where there is no checkpoint that fits.
+pub(super) fn load(path: &Path, tensors: &mut [(String, Tensor)]) -> Option<State> {
+    let file = fs::read(path).ok()?;
+    let (_, header) = SafeTensors::read_metadata(&file).ok()?;
+    let state: State = serde_json::from_str(header.metadata().as_ref()?.get(STATE)?).ok()?;
+    let stored = SafeTensors::deserialize(&file).ok()?;
+    let mut found = Vec::with_capacity(tensors.len());
+    for (name, tensor) in tensors.iter() {
+        let view = stored.tensor(name).ok()?;
+        let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
+        if shape != tensor.size() || view.dtype() != Dtype::F32 {
+            return None;
+        }
+        found.push(Tensor::from_data_size(view.data(), &shape, Kind::Float));
+    }
+    no_grad(|| {
+        for ((_, tensor), found) in tensors.iter_mut().zip(&found) {
+            tensor.copy_(found);
+        }
+    });
+    Some(state)
+}
+
+fn bytes_of(tensor: &Tensor) -> Vec<u8> {
+    let tensor = tensor
+        .detach()
+        .to_device(tch::Device::Cpu)
+        .to_kind(Kind::Float)
+        .contiguous();
+    let count = tensor.numel();
+    let mut bytes = vec![0; 4 * count];
+    tensor.copy_data_u8(&mut bytes, count);
+    bytes
+}

@@ -1,0 +1,137 @@
+//! The steps of D-NPSVC++ on a mini-batch.
+
+use std::f64::consts::PI;
+
+use faer::Mat;
+use tch::Tensor;
+
+use super::{DNpsvcpp, Gamma};
+use crate::model::TraceRow;
+use crate::model::deep::gram::gram;
+use crate::model::deep::head::Head;
+use crate::model::deep::hyperplanes::Hyperplanes;
+use crate::model::deep::objective::{Labels, Objective, Step, numbers};
+use crate::solve::simplex;
+
+/// Relative accuracy of the tau-step. Momentum and the next batch move `tau` by far more.
+const TOLERANCE: f64 = 1e-6;
+
+/// `sum_l tau_l J_l` and its `tau`.
+pub struct Levelled {
+    hyperplanes: Hyperplanes,
+    schedule: Gamma,
+    beta: f64,
+    gamma: f64,
+    tau: Vec<f64>,
+    /// The last optimum, before momentum, and the norm of the combined gradient there.
+    tau_star: Vec<f64>,
+    gradient_norm: f64,
+    /// The sum of `tau` over the steps of this epoch.
+    used: Vec<f64>,
+    steps: usize,
+}
+
+impl Levelled {
+    pub fn new(parameters: &DNpsvcpp, classes: usize) -> Self {
+        let equal = vec![1.0 / classes as f64; classes];
+        Self {
+            hyperplanes: Hyperplanes {
+                c: parameters.c,
+                margin: parameters.margin,
+                scheme: parameters.scheme,
+                classes,
+            },
+            schedule: parameters.gamma.clone(),
+            beta: parameters.tau_momentum,
+            gamma: 0.0,
+            tau_star: equal.clone(),
+            tau: equal,
+            gradient_norm: 0.0,
+            used: vec![0.0; classes],
+            steps: 0,
+        }
+    }
+
+    /// Moves `tau` towards the optimum for this Gram matrix and these objectives.
+    fn tau_step(&mut self, gram: &Tensor, objectives: &Tensor) {
+        let classes = self.tau.len();
+        let values = numbers(gram);
+        let g = Mat::from_fn(classes, classes, |i, j| values[i * classes + j]);
+        let gains: Vec<f64> = numbers(objectives).iter().map(|j| self.gamma * j).collect();
+        let (star, _) = simplex::solve(g.as_ref(), &gains, &self.tau, TOLERANCE);
+        let square: f64 = (0..classes)
+            .map(|i| star[i] * (0..classes).map(|j| g[(i, j)] * star[j]).sum::<f64>())
+            .sum();
+        self.gradient_norm = square.max(0.0).sqrt();
+        for (tau, star) in self.tau.iter_mut().zip(&star) {
+            *tau += self.beta * (star - *tau);
+        }
+        self.tau_star = star;
+        self.used
+            .iter_mut()
+            .zip(&self.tau)
+            .for_each(|(sum, tau)| *sum += tau);
+        self.steps += 1;
+    }
+
+    fn weighted(&self, objectives: &Tensor) -> Tensor {
+        let tau = Tensor::from_slice(&self.tau)
+            .to_kind(objectives.kind())
+            .to_device(objectives.device());
+        objectives.dot(&tau)
+    }
+}
+
+impl Objective for Levelled {
+    fn begin(&mut self, epoch: usize, epochs: usize) {
+        let Gamma {
+            max,
+            t_max,
+            epsilon,
+        } = self.schedule;
+        let phase = epoch as f64 * PI / t_max.unwrap_or(epochs) as f64;
+        self.gamma = 0.5 * max * (1.0 + phase.cos()) + epsilon;
+        self.used.fill(0.0);
+        self.steps = 0;
+    }
+
+    fn step(&mut self, step: &mut Step<'_>) {
+        let phi = step.phi.shallow_clone();
+        let pass = step.pass(&phi);
+        let f = self.functions(step.head, &pass);
+        let objectives = self
+            .hyperplanes
+            .parts(&f, &step.labels.members)
+            .objectives();
+        step.descend(&self.weighted(&objectives));
+
+        // The prior encoder's output is the one cached above.
+        let pass = step.pass(&phi.detach());
+        let f = self.functions(step.head, &pass);
+        let parts = self.hyperplanes.parts(&f, &step.labels.members);
+        let objectives = parts.objectives();
+        let slopes = tch::no_grad(|| parts.slopes());
+        self.tau_step(&gram(step.head, &pass, &f, &slopes), &objectives);
+        step.descend_shared(&self.weighted(&objectives));
+    }
+
+    fn describe(&self, f: &Tensor, labels: &Labels, row: &mut TraceRow) {
+        row.objectives = numbers(&self.hyperplanes.parts(f, &labels.members).objectives());
+        let steps = self.steps.max(1) as f64;
+        row.tau = self.used.iter().map(|sum| sum / steps).collect();
+        row.tau_star.clone_from(&self.tau_star);
+        row.gradient_norm = self.gradient_norm;
+    }
+
+    fn classify(&self, f: &Tensor, head: &Head) -> Vec<usize> {
+        self.hyperplanes.classify(f, head)
+    }
+
+    fn state(&self) -> Vec<f64> {
+        self.tau.clone()
+    }
+
+    fn restore(&mut self, state: &[f64]) {
+        self.tau = state.to_vec();
+    }
+}

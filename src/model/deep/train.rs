@@ -1,0 +1,375 @@
+//! Epochs and mini-batches.
+//!
+//! Every random choice of an epoch comes from a branch of the seed tree that is named after it, so an
+//! epoch depends on the state before it and on nothing else: a training that goes on from a checkpoint
+//! gives the same numbers as one that was never stopped. Networks of this size are trained on one
+//! thread, because a second one makes a step slower, and the numbers would depend on how many there are.
+
+use std::f64::consts::PI;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use ndarray::ArrayView2;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+use tch::{Device, Kind, Tensor};
+
+use super::checkpoint::{self, State};
+use super::descent::Descent;
+use super::head::Head;
+use super::objective::{Labels, Objective, Step, numbers};
+use super::{Criterion, NetworkFit, Settings, Surroundings, Trained, Training};
+use crate::model::{FitError, Problem, TraceRow};
+use crate::seed::Seed;
+use crate::solve::Certificate;
+use crate::wording::panic_text;
+
+/// Trains a network by `criterion`.
+pub(super) fn train<C: Criterion>(
+    criterion: &C,
+    problem: &Problem,
+    seed: &Seed,
+    surroundings: &Surroundings,
+) -> Result<NetworkFit, FitError> {
+    problem.require_every_class()?;
+    // libtorch's calls panic where they fail, as for want of memory.
+    catch_unwind(AssertUnwindSafe(|| {
+        tch::set_num_threads(1);
+        Run::new(criterion, problem, seed, surroundings)?.finish()
+    }))
+    .unwrap_or_else(|panic| Err(libtorch_error(&panic_text(&*panic))))
+}
+
+/// A training in progress.
+struct Run<'a> {
+    settings: Settings<'a>,
+    problem: &'a Problem,
+    seed: &'a Seed,
+    surroundings: &'a Surroundings,
+    objective: Box<dyn Objective>,
+    head: Head,
+    descent: Descent,
+    phi: Tensor,
+    labels: Labels,
+    /// Samples that are looked at after every epoch and take no part.
+    watched: Option<Tensor>,
+    state: State,
+}
+
+impl<'a> Run<'a> {
+    fn new<C: Criterion>(
+        criterion: &'a C,
+        problem: &'a Problem,
+        seed: &'a Seed,
+        surroundings: &'a Surroundings,
+    ) -> Result<Self, FitError> {
+        let settings = criterion.settings();
+        let device = device(&surroundings.device)?;
+        let shape = problem.shape();
+        let head = Head::new(settings.network, shape.dims, shape.classes, seed, device);
+        let parameters = head.parameters();
+        let descent = Descent::new(
+            parameters.iter().map(|(_, tensor)| *tensor),
+            settings.training,
+        );
+        let watched = problem
+            .watched()
+            .map(|watched| matrix(watched.x.view(), device));
+        let mut run = Self {
+            settings,
+            problem,
+            seed,
+            surroundings,
+            objective: criterion.objective(shape.classes),
+            descent,
+            phi: matrix(problem.x(), device),
+            labels: labels(problem.y(), shape.classes, device),
+            watched,
+            state: State {
+                epochs: 0,
+                objective: Vec::new(),
+                trace: Vec::new(),
+                watching_seconds: 0.0,
+            },
+            head,
+        };
+        run.resume();
+        Ok(run)
+    }
+
+    fn finish(mut self) -> Result<NetworkFit, FitError> {
+        while self.state.epochs < self.settings.training.epochs {
+            let begun = Instant::now();
+            self.epoch();
+            let seconds = begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            let row = self.observe(seconds);
+            if !row.primal.is_finite() {
+                return Err(FitError::Diverged {
+                    epoch: self.state.epochs + 1,
+                });
+            }
+            self.state.trace.push(row);
+            self.state.epochs += 1;
+            self.state.watching_seconds += begun.elapsed().as_secs_f64();
+            self.save()?;
+        }
+        Ok(NetworkFit {
+            certificate: certificate(&self.state.trace),
+            trace: self.state.trace,
+            watching_seconds: self.state.watching_seconds,
+            network: Box::new(Ready {
+                head: self.head,
+                objective: self.objective,
+                device: self.phi.device(),
+            }),
+        })
+    }
+
+    /// One pass through the training samples.
+    fn epoch(&mut self) {
+        let (epoch, training) = (self.state.epochs, self.settings.training);
+        self.objective.begin(epoch, training.epochs);
+        self.descent
+            .set_lr(annealed(self.settings.lr, epoch, training));
+        let seed = self.seed.child("epoch").child(epoch.to_string());
+        let order = permutation(self.problem.shape().n, &mut seed.child("order").rng());
+        let mut rng = seed.child("dropout").rng();
+        for samples in batches(&order, training.batch) {
+            let samples = Tensor::from_slice(samples).to_device(self.phi.device());
+            let mut step = Step {
+                head: &self.head,
+                network: self.settings.network,
+                phi: self.phi.index_select(0, &samples),
+                labels: self.labels.select(&samples),
+                descent: &mut self.descent,
+                rng: &mut rng,
+            };
+            self.objective.step(&mut step);
+        }
+    }
+
+    /// Objectives on all training samples, in evaluation mode, and accuracy on watched ones.
+    fn observe(&self, seconds: f64) -> TraceRow {
+        let functions = |phi: &Tensor| {
+            self.head
+                .evaluate(phi, |pass| self.objective.functions(&self.head, pass))
+        };
+        let mut row = TraceRow {
+            iteration: self.state.epochs,
+            seconds: Some(seconds),
+            ..TraceRow::default()
+        };
+        tch::no_grad(|| {
+            self.objective
+                .describe(&functions(&self.phi), &self.labels, &mut row)
+        });
+        row.primal = row
+            .objectives
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max);
+        row.dual = row
+            .tau
+            .iter()
+            .zip(&row.objectives)
+            .map(|(tau, j)| tau * j)
+            .sum();
+        if let (Some(phi), Some(watched)) = (&self.watched, self.problem.watched()) {
+            let predicted = self.objective.classify(&functions(phi), &self.head);
+            let right = predicted.iter().zip(&watched.y).filter(|(l, y)| l == y);
+            row.accuracy = Some(100.0 * right.count() as f64 / watched.y.len().max(1) as f64);
+        }
+        row
+    }
+
+    /// All tensors that the next epoch depends on.
+    fn tensors(&self) -> Vec<(String, Tensor)> {
+        let weights = self.head.tensors();
+        let velocities = self.head.parameters();
+        let velocities = velocities.iter().zip(self.descent.velocities());
+        weights
+            .iter()
+            .map(|(name, tensor)| ((*name).to_owned(), tensor.shallow_clone()))
+            .chain(velocities.map(|((name, _), v)| (format!("{name}.velocity"), v.shallow_clone())))
+            .collect()
+    }
+
+    fn resume(&mut self) {
+        let Some(path) = &self.surroundings.checkpoint else {
+            return;
+        };
+        if let Some(state) = checkpoint::load(path, &mut self.tensors()) {
+            self.objective.restore(&state.objective);
+            self.state = state;
+        }
+    }
+
+    fn save(&mut self) -> Result<(), FitError> {
+        let Some(path) = &self.surroundings.checkpoint else {
+            return Ok(());
+        };
+        self.state.objective = self.objective.state();
+        checkpoint::save(path, &self.state, &self.tensors()).map_err(|error| FitError::Engine {
+            engine: "the checkpoint",
+            message: format!("{} cannot be written: {error}", path.display()),
+        })
+    }
+}
+
+/// A network after its last epoch.
+struct Ready {
+    head: Head,
+    objective: Box<dyn Objective>,
+    device: Device,
+}
+
+impl Trained for Ready {
+    fn predict(&self, x: ArrayView2<'_, f64>) -> Vec<usize> {
+        tch::set_num_threads(1);
+        let phi = matrix(x, self.device);
+        let f = self
+            .head
+            .evaluate(&phi, |pass| self.objective.functions(&self.head, pass));
+        self.objective.classify(&f, &self.head)
+    }
+
+    fn weights(&self) -> Vec<(String, Vec<f64>)> {
+        let tensors = self.head.tensors();
+        tensors
+            .iter()
+            .map(|(name, tensor)| ((*name).to_owned(), numbers(tensor)))
+            .collect()
+    }
+}
+
+fn certificate(trace: &[TraceRow]) -> Certificate {
+    let last = trace.last();
+    let (primal, dual) = last.map_or((0.0, 0.0), |row| (row.primal, row.dual));
+    Certificate {
+        primal,
+        dual,
+        gap: primal - dual,
+        iterations: trace.len(),
+        converged: false,
+    }
+}
+
+/// Cosine annealing over all epochs.
+fn annealed(lr: f64, epoch: usize, training: &Training) -> f64 {
+    let phase = epoch as f64 * PI / training.epochs as f64;
+    training.min_lr + 0.5 * (lr - training.min_lr) * (1.0 + phase.cos())
+}
+
+/// Samples of each mini-batch. A last one of a single sample, which has no variance, joins its
+/// neighbour.
+fn batches(order: &[i64], size: usize) -> Vec<&[i64]> {
+    let whole = match order.len() % size {
+        1 if order.len() > size => order.len() - 1 - size,
+        rest => order.len() - rest,
+    };
+    let (front, last) = order.split_at(whole);
+    let mut batches: Vec<&[i64]> = front.chunks(size).collect();
+    batches.extend((!last.is_empty()).then_some(last));
+    batches
+}
+
+fn permutation(n: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
+    let mut order: Vec<i64> = (0..n as i64).collect();
+    for last in (1..n).rev() {
+        // The bias of a remainder of 64 bits is beyond notice.
+        let other = rng.next_u64() % (last as u64 + 1);
+        order.swap(last, other as usize);
+    }
+    order
+}
+
+fn matrix(x: ArrayView2<'_, f64>, device: Device) -> Tensor {
+    let values: Vec<f32> = x.iter().map(|&value| value as f32).collect();
+    Tensor::from_slice(&values)
+        .view([x.nrows() as i64, x.ncols() as i64])
+        .to_device(device)
+}
+
+fn labels(y: &[usize], classes: usize, device: Device) -> Labels {
+    let y: Vec<i64> = y.iter().map(|&l| l as i64).collect();
+    let y = Tensor::from_slice(&y).to_device(device);
+    let members = y.one_hot(classes as i64).to_kind(Kind::Float);
+    Labels { y, members }
+}
+
+/// The device called `name`.
+fn device(name: &str) -> Result<Device, FitError> {
+    match name {
+        "" | "cpu" => Ok(Device::Cpu),
+        other => match other.strip_prefix("cuda:").map(str::parse) {
+            Some(Ok(index)) => Ok(Device::Cuda(index)),
+            _ => Err(FitError::Engine {
+                engine: "libtorch",
+                message: format!("there is no device `{other}`"),
+            }),
+        },
+    }
+}
+
+/// The sentence in a panic of libtorch's wrapper, without the place in its sources.
+fn libtorch_error(text: &str) -> FitError {
+    let line = text
+        .split_once("Torch(\"")
+        .map_or(text, |(_, inside)| inside);
+    let line = line.split(['\n', '"']).next().unwrap_or_default();
+    let line = line.split("\\n").next().unwrap_or_default();
+    if text.contains("out of memory") || text.contains("can't allocate memory") {
+        return FitError::OutOfMemory {
+            engine: "libtorch",
+            message: line.trim().to_owned(),
+        };
+    }
+    FitError::Engine {
+        engine: "libtorch",
+        message: line.trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_batch_has_a_single_sample() {
+        let order: Vec<i64> = (0..200).collect();
+        let sizes = |n: usize, size| -> Vec<usize> {
+            batches(&order[..n], size)
+                .iter()
+                .map(|batch| batch.len())
+                .collect()
+        };
+        assert_eq!(sizes(128, 64), [64, 64]);
+        assert_eq!(sizes(130, 64), [64, 64, 2]);
+        assert_eq!(sizes(129, 64), [64, 65]);
+        assert_eq!(sizes(65, 64), [65]);
+        assert_eq!(sizes(64, 64), [64]);
+        assert_eq!(sizes(5, 64), [5]);
+    }
+
+    #[test]
+    fn the_learning_rate_falls_from_its_start_towards_its_end() {
+        let training = Training::default();
+        assert_eq!(annealed(1e-2, 0, &training), 1e-2);
+        let last = annealed(1e-2, 49, &training);
+        assert!(last > 1e-5 && last < 3e-5, "{last}");
+    }
+
+    #[test]
+    fn want_of_memory_is_called_by_its_name() {
+        let text = "called `Result::unwrap()` on an `Err` value: Torch(\"[enforce fail at \
+                    alloc_cpu.cpp:129] DefaultCPUAllocator: can't allocate memory: you tried to \
+                    allocate 8 bytes.\\nframe #0\")";
+        let error = libtorch_error(text).to_string();
+        assert!(
+            error.starts_with("libtorch ran out of memory: [enforce"),
+            "{error}"
+        );
+        assert!(!error.contains("frame"), "{error}");
+    }
+}

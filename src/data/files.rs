@@ -60,7 +60,7 @@ fn read(
     }
 }
 
-fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataError> {
+pub(crate) fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataError> {
     if !labels_path.exists() {
         return Err(DataError::content(
             path,

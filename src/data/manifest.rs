@@ -21,11 +21,15 @@ pub struct Manifest {
     /// The files it consists of, in the order in which they are joined.
     #[serde(default)]
     pub files: Vec<DataFile>,
-    /// For data without direct download: what to put into its folder.
+    /// For data without direct download: what to put into its folder, or its files where these are
+    /// listed.
     #[serde(default)]
     pub by_hand: Option<String>,
     pub samples: usize,
     pub dims: usize,
+    /// For data with a split of its own: the first this many samples are for training.
+    #[serde(default)]
+    pub train: Option<usize>,
     /// Samples of each class, in class order.
     pub class_counts: Vec<usize>,
     /// Whether copies of another shape are refused; if not, the difference becomes a note.
@@ -47,7 +51,11 @@ pub struct Manifest {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DataFile {
     pub name: String,
-    /// The official address.
+    /// The folder it lies in, where that is not the dataset's own.
+    #[serde(default)]
+    pub folder: Option<String>,
+    /// The official address; none for data that is put there by hand.
+    #[serde(default)]
     pub url: String,
     /// Copies that were seen, by hash.
     #[serde(default)]

@@ -11,6 +11,7 @@ mod csv;
 mod download;
 mod embedded;
 mod error;
+mod features;
 mod files;
 mod libsvm;
 pub mod manifest;

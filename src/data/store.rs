@@ -199,7 +199,7 @@ impl Store {
     /// All files of the dataset, or the folder of one that is put there by hand.
     fn locate_files(&self, entry: &Entry) -> Option<Vec<PathBuf>> {
         let manifest = &entry.manifest;
-        if manifest.by_hand.is_some() {
+        if manifest.by_hand.is_some() && manifest.files.is_empty() {
             let mut folders = self
                 .folders
                 .iter()
@@ -219,7 +219,8 @@ impl Store {
     fn locate_file(&self, manifest: &Manifest, file: &DataFile) -> Option<PathBuf> {
         self.folders
             .iter()
-            .map(|folder| folder.join(&manifest.name).join(&file.name))
+            .map(|folder| folder.join(file.folder.as_ref().unwrap_or(&manifest.name)))
+            .map(|folder| folder.join(&file.name))
             .find(|path| path.is_file())
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Store;
 use crate::data::error::DataError;
-use crate::data::manifest::Manifest;
+use crate::data::manifest::{DataFile, Manifest};
 
 impl Store {
     /// The sentence for data that is not there: what is missing, `why` it was not downloaded, where
@@ -22,21 +22,21 @@ impl Store {
         let target = self.target.as_deref().unwrap_or(Path::new("<data folder>"));
         let place = target.join(&manifest.name);
         let (what, remedy, address) = match &manifest.by_hand {
-            Some(content) => (
-                format!("folder `{}`", manifest.name),
-                format!(
+            Some(content) => {
+                let missing = self.missing(manifest);
+                let (what, place) = match missing.first() {
+                    None => (format!("folder `{}`", manifest.name), place.as_path()),
+                    Some(file) => (format!("file `{}`", file.name), target),
+                };
+                let remedy = format!(
                     "it has no direct download: see {} and put {content} into {}",
                     manifest.homepage,
                     place.display()
-                ),
-                manifest.homepage.clone(),
-            ),
+                );
+                (what, remedy, manifest.homepage.clone())
+            }
             None => {
-                let missing: Vec<_> = manifest
-                    .files
-                    .iter()
-                    .filter(|file| self.locate_file(manifest, file).is_none())
-                    .collect();
+                let missing = self.missing(manifest);
                 let names: Vec<_> = missing
                     .iter()
                     .map(|file| format!("`{}/{}`", manifest.name, file.name))
@@ -61,5 +61,12 @@ impl Store {
             remedy,
             address,
         }
+    }
+
+    fn missing<'m>(&self, manifest: &'m Manifest) -> Vec<&'m DataFile> {
+        let files = manifest.files.iter();
+        files
+            .filter(|file| self.locate_file(manifest, file).is_none())
+            .collect()
     }
 }

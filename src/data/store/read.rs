@@ -34,7 +34,7 @@ pub(super) fn read(entry: &Entry, paths: &[PathBuf]) -> Result<Dataset, DataErro
         .first()
         .map_or(Path::new(&manifest.name), PathBuf::as_path);
     let samples = (entry.loader)(manifest, paths)?;
-    let mut dataset = Dataset::new(&manifest.name, samples, None, first)?;
+    let mut dataset = Dataset::new(&manifest.name, samples, manifest.train, first)?;
     manifest.check(&mut dataset, first)?;
     dataset.notes.extend(notes);
     Ok(dataset)

@@ -57,7 +57,8 @@ impl Descent {
         let gradients = Tensor::run_backward(&[loss], weights, false, false);
         no_grad(|| {
             let states = self.weights.iter_mut().zip(&mut self.velocities);
-            for ((w, v), g) in states.zip(&gradients) {
+            // A weight that the loss does not depend on has no gradient and stays as it is.
+            for ((w, v), g) in states.zip(&gradients).filter(|(_, g)| g.defined()) {
                 let _ = v.g_mul_scalar_(self.momentum);
                 let _ = v.g_add_(g);
                 let _ = v.addcmul_(w, &self.weight_decay);

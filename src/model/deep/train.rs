@@ -32,10 +32,11 @@ pub(super) fn train<C: Criterion>(
     surroundings: &Surroundings,
 ) -> Result<NetworkFit, FitError> {
     problem.require_every_class()?;
-    // libtorch's calls panic where they fail, as for want of memory.
+    // libtorch's calls panic where they fail, as for want of memory. A thread on which that happened
+    // before may have been left without gradients.
     catch_unwind(AssertUnwindSafe(|| {
         tch::set_num_threads(1);
-        Run::new(criterion, problem, seed, surroundings)?.finish()
+        tch::with_grad(|| Run::new(criterion, problem, seed, surroundings)?.finish())
     }))
     .unwrap_or_else(|panic| Err(libtorch_error(&panic_text(&*panic))))
 }

@@ -21,6 +21,12 @@ fn main() {
         Ok(found) => {
             if let Some(lib) = found.parent() {
                 println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
+                // It registers itself when it is loaded; no symbol of it is asked for.
+                if lib.join("libtorch_cuda.so").exists() {
+                    println!("cargo:rustc-link-arg=-Wl,--no-as-needed");
+                    println!("cargo:rustc-link-arg=-L{}", lib.display());
+                    println!("cargo:rustc-link-arg=-ltorch_cuda");
+                }
             }
         }
         Err(_) => {

@@ -126,6 +126,9 @@ pub struct RunArgs {
     /// Run cells in processes of their own: one that dies, as for want of memory, fails alone.
     #[arg(long)]
     pub isolate: bool,
+    /// What networks are trained on, cpu or cuda:N [default: cpu].
+    #[arg(long, value_name = "DEVICE", value_parser = parse_device)]
+    pub device: Option<String>,
     /// Longest time a cell may take, such as 90s or 2h; one that takes longer fails. Implies --isolate.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub cell_timeout: Option<Duration>,
@@ -223,6 +226,17 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is no time, expected one such as 90s, 30m or 2h"))
 }
 
+fn parse_device(text: &str) -> Result<String, String> {
+    let is_number = |n: &str| n.parse::<u8>().is_ok() && n.bytes().all(|b| b.is_ascii_digit());
+    match text.strip_prefix("cuda:") {
+        Some(number) if is_number(number) => Ok(text.to_owned()),
+        None if text == "cpu" => Ok(text.to_owned()),
+        _ => Err(format!(
+            "`{text}` is no device, expected cpu or cuda:N as in cuda:0"
+        )),
+    }
+}
+
 fn parse_slurm_time(text: &str) -> Result<String, String> {
     let is_time = text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || "-:".contains(c));
@@ -294,6 +308,18 @@ mod tests {
         assert_eq!(parse_time("2h 30m"), Ok(Duration::from_secs(9000)));
         for bad in ["0", "-1", "soon", "", "1e400", "nan"] {
             assert!(parse_time(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn devices() {
+        for good in ["cpu", "cuda:0", "cuda:12"] {
+            assert_eq!(parse_device(good).as_deref(), Ok(good));
+        }
+        for bad in [
+            "gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda:999", "CPU", "",
+        ] {
+            assert!(parse_device(bad).is_err(), "{bad}");
         }
     }
 

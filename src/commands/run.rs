@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use npsvcpp::data::Store;
+use npsvcpp::model::deep::{self, NoDevice};
 use npsvcpp::render;
 use npsvcpp::run::{self, Filter, Isolation, Options, Outcome, Part, Prepared};
 use npsvcpp::spec::Loaded;
@@ -31,6 +32,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         return Ok(plan::show(&prepared));
     }
     let cores = Cores::granted(arguments);
+    let device = device(arguments)?;
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
     // Each experiment's data is let go with it.
@@ -40,7 +42,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
             note!("skipping: {error}");
         }
         let name = &prepared.plan.experiment.name;
-        let options = options(arguments, &cores, name, specs.len())?;
+        let options = options(arguments, &cores, device, name, specs.len())?;
         let mut outcome = run::run(&prepared, &options, &display, &interrupted)?;
         // Shards run side by side and end at any time; `merge` renders what they did.
         if arguments.shard.is_none() {
@@ -139,6 +141,7 @@ impl Cores {
 fn options(
     arguments: &RunArgs,
     cores: &Cores,
+    device: Option<&str>,
     name: &str,
     specs: usize,
 ) -> Result<Options, Failure> {
@@ -156,8 +159,26 @@ fn options(
         retry_failed: arguments.retry_failed,
         fail_fast: arguments.fail_fast,
         isolation: isolation(arguments)?,
-        device: None,
+        device: device.map(str::to_owned),
     })
+}
+
+/// The device asked for, or the CPU where there is none such, which is said.
+fn device(arguments: &RunArgs) -> Result<Option<&str>, Failure> {
+    let Some(asked) = arguments.device.as_deref() else {
+        return Ok(None);
+    };
+    match deep::device(asked) {
+        Ok(()) => Ok(Some(asked)),
+        Err(NoDevice::NotBuilt) => Err(Failure::input(format!(
+            "--device {asked} {}",
+            deep::NEEDS_DEEP
+        ))),
+        Err(NoDevice::NotThere(reason)) => {
+            note!("--device {asked} is not to be had ({reason}): using the CPU");
+            Ok(Some("cpu"))
+        }
+    }
 }
 
 fn isolation(arguments: &RunArgs) -> Result<Option<Isolation>, Failure> {

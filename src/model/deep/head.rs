@@ -9,6 +9,7 @@ use rand_chacha::rand_core::Rng;
 use tch::{Device, Kind, Tensor, no_grad};
 
 use super::{Hypothesis, Network};
+use crate::model::FitError;
 use crate::seed::Seed;
 
 const BATCH_NORM_MOMENTUM: f64 = 0.1;
@@ -64,25 +65,36 @@ pub struct Pass {
 
 impl Linear {
     /// As libtorch draws it: uniform in `+-1/sqrt(inputs)`.
-    fn new(inputs: usize, outputs: usize, seed: &Seed, device: Device) -> Self {
+    fn new(inputs: usize, outputs: usize, seed: &Seed, device: Device) -> Result<Self, FitError> {
         let bound = 1.0 / (inputs as f32).sqrt();
         let mut rng = seed.rng();
-        let mut draw = |count: usize| -> Vec<f32> {
+        let mut draw = |count: usize| -> Result<Tensor, FitError> {
+            let mut values = Vec::new();
+            values
+                .try_reserve_exact(count)
+                .map_err(|_| too_large(inputs, outputs))?;
             let unit = |rng: &mut ChaCha8Rng| (rng.next_u32() >> 8) as f32 / (1 << 24) as f32;
-            (0..count)
-                .map(|_| bound * (2.0 * unit(&mut rng) - 1.0))
-                .collect()
+            values.extend((0..count).map(|_| bound * (2.0 * unit(&mut rng) - 1.0)));
+            Ok(Tensor::from_slice(&values))
         };
-        let (weight, bias) = (draw(inputs * outputs), draw(outputs));
-        let weight = Tensor::from_slice(&weight).view([outputs as i64, inputs as i64]);
-        Self {
+        let count = inputs.checked_mul(outputs);
+        let weight = draw(count.ok_or_else(|| too_large(inputs, outputs))?)?;
+        let weight = weight.view([outputs as i64, inputs as i64]);
+        Ok(Self {
             weight: trained(weight, device),
-            bias: trained(Tensor::from_slice(&bias), device),
-        }
+            bias: trained(draw(outputs)?, device),
+        })
     }
 
     pub fn forward(&self, x: &Tensor) -> Tensor {
         x.linear(&self.weight, Some(&self.bias))
+    }
+}
+
+fn too_large(inputs: usize, outputs: usize) -> FitError {
+    FitError::OutOfMemory {
+        engine: "the network",
+        message: format!("a layer of {inputs} x {outputs} weights is too large"),
     }
 }
 
@@ -169,27 +181,30 @@ impl Head {
         classes: usize,
         seed: &Seed,
         device: Device,
-    ) -> Self {
+    ) -> Result<Self, FitError> {
         let seed = seed.child("weights");
         let linear =
             |name: &str, inputs, outputs| Linear::new(inputs, outputs, &seed.child(name), device);
-        let trunk = (network.hypothesis != Hypothesis::Phi).then(|| Trunk {
-            fc1: linear("fc1", dims, network.hidden),
-            bn1: BatchNorm::new(network.hidden, device),
-            fc2: linear("fc2", network.hidden, network.z),
-            bn2: BatchNorm::new(network.z, device),
-        });
+        let trunk = match network.hypothesis {
+            Hypothesis::Phi => None,
+            Hypothesis::Both | Hypothesis::Z => Some(Trunk {
+                fc1: linear("fc1", dims, network.hidden)?,
+                bn1: BatchNorm::new(network.hidden, device),
+                fc2: linear("fc2", network.hidden, network.z)?,
+                bn2: BatchNorm::new(network.z, device),
+            }),
+        };
         let width = match network.hypothesis {
             Hypothesis::Both => network.z + dims,
             Hypothesis::Z => network.z,
             Hypothesis::Phi => dims,
         };
-        Self {
+        Ok(Self {
             trunk,
             ln: Norm::new(width, device),
-            cls: linear("cls", width, classes),
+            cls: linear("cls", width, classes)?,
             hypothesis: network.hypothesis,
-        }
+        })
     }
 
     /// A pass in training mode with `masks`, in evaluation mode without.
@@ -289,7 +304,7 @@ pub(super) mod tests {
             classes: usize,
             of: impl Fn(&str) -> Tensor,
         ) -> Self {
-            let mut head = Self::new(network, dims, classes, &Seed::root(0), Device::Cpu);
+            let mut head = Self::new(network, dims, classes, &Seed::root(0), Device::Cpu).unwrap();
             let put = |name: &str, tensor: &mut Tensor, is_trained: bool| {
                 *tensor = of(name).set_requires_grad(is_trained);
             };

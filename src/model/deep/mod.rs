@@ -200,6 +200,26 @@ impl Settings<'_> {
     }
 }
 
+/// Why networks cannot be trained on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoDevice {
+    /// This build trains no networks.
+    NotBuilt,
+    /// There is no such device, for this reason.
+    NotThere(String),
+}
+
+/// Whether networks can be trained on `name`, `cpu` or `cuda:N`.
+pub fn device(name: &str) -> Result<(), NoDevice> {
+    if name == "cpu" {
+        return Ok(());
+    }
+    #[cfg(not(feature = "deep"))]
+    return Err(NoDevice::NotBuilt);
+    #[cfg(feature = "deep")]
+    train::cuda(name).map_err(NoDevice::NotThere)
+}
+
 /// What surrounds a training and changes none of its numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {

@@ -5,8 +5,10 @@
 //! gives the same numbers as one that was never stopped. Networks of this size are trained on one
 //! thread, because a second one makes a step slower, and the numbers would depend on how many there are.
 
+use std::cell::Cell;
 use std::f64::consts::PI;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 use std::time::Instant;
 
 use ndarray::ArrayView2;
@@ -32,13 +34,11 @@ pub(super) fn train<C: Criterion>(
     surroundings: &Surroundings,
 ) -> Result<NetworkFit, FitError> {
     problem.require_every_class()?;
-    // libtorch's calls panic where they fail, as for want of memory. A thread on which that happened
-    // before may have been left without gradients.
-    catch_unwind(AssertUnwindSafe(|| {
+    // A thread on which libtorch failed before may have been left without gradients.
+    guarded(|| {
         tch::set_num_threads(1);
         tch::with_grad(|| Run::new(criterion, problem, seed, surroundings)?.finish())
-    }))
-    .unwrap_or_else(|panic| Err(libtorch_error(&panic_text(&*panic))))
+    })
 }
 
 /// A training in progress.
@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
         let settings = criterion.settings();
         let device = device(&surroundings.device)?;
         let shape = problem.shape();
-        let head = Head::new(settings.network, shape.dims, shape.classes, seed, device);
+        let head = Head::new(settings.network, shape.dims, shape.classes, seed, device)?;
         let parameters = head.parameters();
         let descent = Descent::new(
             parameters.iter().map(|(_, tensor)| *tensor),
@@ -301,16 +301,51 @@ fn labels(y: &[usize], classes: usize, device: Device) -> Labels {
 
 /// The device called `name`.
 fn device(name: &str) -> Result<Device, FitError> {
-    match name {
-        "" | "cpu" => Ok(Device::Cpu),
-        other => match other.strip_prefix("cuda:").map(str::parse) {
-            Some(Ok(index)) => Ok(Device::Cuda(index)),
-            _ => Err(FitError::Engine {
-                engine: "libtorch",
-                message: format!("there is no device `{other}`"),
-            }),
-        },
+    let index = name.strip_prefix("cuda:").and_then(|n| n.parse().ok());
+    match (name, index) {
+        ("" | "cpu", _) => Ok(Device::Cpu),
+        (_, Some(index)) => Ok(Device::Cuda(index)),
+        (other, None) => Err(FitError::Engine {
+            engine: "libtorch",
+            message: format!("there is no device `{other}`"),
+        }),
     }
+}
+
+/// An error unless this machine has the graphics processor called `name`.
+pub(super) fn cuda(name: &str) -> Result<(), String> {
+    let found = tch::Cuda::device_count();
+    match device(name) {
+        Ok(Device::Cuda(index)) if (index as i64) < found => Ok(()),
+        Ok(Device::Cpu) => Ok(()),
+        _ if found == 0 => Err("libtorch finds no CUDA device".to_owned()),
+        _ => Err(format!(
+            "libtorch finds {found} CUDA devices, counted from 0"
+        )),
+    }
+}
+
+thread_local! {
+    /// Whether panics of this thread are turned into errors.
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// `work`, with panics of libtorch's wrapper, whose calls panic where they fail, as errors that are not
+/// printed.
+fn guarded<T>(work: impl FnOnce() -> Result<T, FitError>) -> Result<T, FitError> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_GUARDED.get() {
+                usual(info);
+            }
+        }));
+    });
+    IS_GUARDED.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(work));
+    IS_GUARDED.set(false);
+    result.unwrap_or_else(|panic| Err(libtorch_error(&panic_text(&*panic))))
 }
 
 /// The sentence in a panic of libtorch's wrapper, without the place in its sources.
@@ -359,6 +394,37 @@ mod tests {
         assert_eq!(annealed(1e-2, 0, &training), 1e-2);
         let last = annealed(1e-2, 49, &training);
         assert!(last > 1e-5 && last < 3e-5, "{last}");
+    }
+
+    #[test]
+    fn a_training_that_needs_too_much_memory_is_an_error_and_the_next_one_works() {
+        let x = ndarray::Array2::from_shape_fn((8, 4), |(i, j)| (i * j) as f64);
+        let y = vec![0, 1, 0, 1, 0, 1, 0, 1];
+        let kernel = crate::kernel::Kernel::default();
+        let problem = Problem::new(x, y, 2, &kernel, 0.0, faer::Par::Seq);
+        let mut criterion = crate::model::deep::CrossEntropy::default();
+        criterion.training.epochs = 1;
+        criterion.network.z = 1 << 20;
+        criterion.network.hidden = 1 << 40;
+        let fit = |criterion: &_| {
+            train(
+                criterion,
+                &problem,
+                &Seed::root(1),
+                &Surroundings::default(),
+            )
+        };
+        let error = fit(&criterion).err().map(|error| error.to_string());
+        assert!(
+            error.as_ref().is_some_and(|text| text.contains("memory")),
+            "{error:?}"
+        );
+        criterion.network = crate::model::deep::Network::default();
+        assert!(fit(&criterion).is_ok());
+        let error = guarded(|| Ok(Tensor::zeros([1 << 50], (Kind::Float, Device::Cpu)))).err();
+        let text = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(text.starts_with("libtorch ran out of memory: "), "{text}");
+        assert!(!text.contains("frame"), "{text}");
     }
 
     #[test]

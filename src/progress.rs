@@ -77,6 +77,9 @@ impl Display {
                 self.bar.set_message(format!("loading {name}"));
             }
             Loading::Dataset(name) => note!("loading {name}"),
+            Loading::Encoding(name, images) => {
+                note!("encoding {images} images of {name}, once; the features are kept");
+            }
         }
     }
 

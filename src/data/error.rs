@@ -56,6 +56,9 @@ pub enum DataError {
         found: String,
         expected: String,
     },
+    /// Images of which no vectors can be made.
+    #[error("the images of `{dataset}` cannot be encoded: {problem}")]
+    Encoder { dataset: String, problem: String },
     /// A split, part or fold that the data cannot give.
     #[error("dataset `{dataset}` cannot be split: {problem}")]
     Split { dataset: String, problem: String },
@@ -106,7 +109,10 @@ impl DataError {
             Self::Read { path, .. } | Self::Content { path, .. } | Self::Hash { path, .. } => {
                 Some(path)
             }
-            Self::Unknown { .. } | Self::Unavailable { .. } | Self::Split { .. } => None,
+            Self::Unknown { .. }
+            | Self::Unavailable { .. }
+            | Self::Encoder { .. }
+            | Self::Split { .. } => None,
         }
     }
 

@@ -101,7 +101,12 @@ impl Manifest {
 
     /// Compares what was read with what is known, and adds notes to `dataset`.
     pub(crate) fn check(&self, dataset: &mut Dataset, path: &Path) -> Result<(), DataError> {
-        let found = (dataset.x.nrows(), dataset.x.ncols(), dataset.class_counts());
+        // Images have the size an encoder wants.
+        let dims = match dataset.images {
+            Some(_) => self.dims,
+            None => dataset.x.ncols(),
+        };
+        let found = (dataset.x.nrows(), dims, dataset.class_counts());
         let known = (self.samples, self.dims, self.class_counts.clone());
         if found != known {
             let (found, known) = (shape(&found), shape(&known));

@@ -13,6 +13,8 @@ mod embedded;
 mod error;
 mod features;
 mod files;
+mod image_sets;
+mod images;
 mod libsvm;
 pub mod manifest;
 mod mat;
@@ -26,15 +28,18 @@ mod text;
 pub use download::Progress;
 pub use error::{DataError, Place};
 pub use files::load_files;
+pub use images::{Encoder, Images, SIDE};
 pub use split::{Split, folds, splits, stratified_part, subsample};
 pub use store::{Description, Fetched, Location, Store, describe, fetch, path, verify};
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ndarray::Array2;
 use sha2::{Digest, Sha256};
 
 use crate::memory;
+use image_sets::ImageSet;
 
 /// Most values a dataset may have as a dense matrix: 4 GiB of `f64`.
 pub(crate) const MAX_VALUES: usize = 1 << 29;
@@ -61,6 +66,10 @@ pub struct Dataset {
     pub hash: String,
     /// For data with a split of its own: the first this many rows are for training.
     pub fixed_train: Option<usize>,
+    /// For images that no encoder has made vectors of, or did: the images themselves.
+    pub images: Option<Arc<Images>>,
+    /// What made `x` of the images.
+    pub encoder: Option<Encoder>,
     /// Remarks for the report, such as a class count that differs from the paper's.
     pub notes: Vec<String>,
 }
@@ -133,8 +142,43 @@ impl Dataset {
             classes,
             hash,
             fixed_train,
+            images: None,
+            encoder: None,
             notes: Vec::new(),
         })
+    }
+
+    /// Images with their labels; `x` has no columns until an encoder fills it.
+    pub(crate) fn of_images(name: &str, set: ImageSet, path: &Path) -> Result<Self, DataError> {
+        let (classes, y) = number_classes(&set.labels);
+        check_classes(&classes, &y, Some(set.train), path)?;
+        let mut hash = Sha256::new();
+        hash.update(set.images.hash()?);
+        hash.update(content_hash(&Array2::zeros((y.len(), 0)), &y, &classes));
+        Ok(Self {
+            name: name.to_owned(),
+            x: Array2::zeros((y.len(), 0)),
+            y,
+            classes,
+            hash: hex(&hash.finalize()),
+            fixed_train: Some(set.train),
+            images: Some(Arc::new(set.images)),
+            encoder: None,
+            notes: set.notes,
+        })
+    }
+
+    /// The same samples as the vectors that `encoder`, of this hash, made of them.
+    #[cfg(feature = "deep")]
+    pub(crate) fn encoded(mut self, x: Array2<f64>, encoder: Encoder, hash: &str) -> Self {
+        self.hash = hex(&Sha256::digest(format!("{} {hash}", self.hash)));
+        self.x = x;
+        let network = format!("{:?}", encoder.spec.network).to_lowercase();
+        let note = "the vectors are those of a frozen encoder";
+        self.notes
+            .push(format!("{note}, a {network} with given weights"));
+        self.encoder = Some(encoder);
+        self
     }
 
     /// Number of samples of each class.

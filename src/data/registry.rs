@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::error::DataError;
+use super::image_sets::ImageLoader;
 use super::manifest::Manifest;
-use super::{Samples, binalpha, chg, embedded, features, libsvm, news};
+use super::{Samples, binalpha, chg, embedded, features, image_sets, libsvm, news};
 
 /// Reads the files of a manifest, given in its order.
 pub(crate) type Loader = fn(&Manifest, &[PathBuf]) -> Result<Samples, DataError>;
@@ -15,6 +16,8 @@ pub(crate) type Loader = fn(&Manifest, &[PathBuf]) -> Result<Samples, DataError>
 pub struct Entry {
     pub manifest: Manifest,
     pub(crate) loader: Loader,
+    /// For collections of images.
+    pub(crate) images: Option<ImageLoader>,
     /// Whether a folder put there by hand holds the data.
     pub(crate) is_there: fn(&Path) -> bool,
     /// For data that is part of the program.
@@ -45,6 +48,15 @@ pub fn all() -> &'static [Entry] {
                 include_str!("../../datasets/cifar10-efficientnet.yaml"),
                 features::train_and_test,
             ),
+            Entry::of_images(
+                include_str!("../../datasets/cifar10.yaml"),
+                image_sets::cifar10,
+            ),
+            Entry::of_images(include_str!("../../datasets/dtd.yaml"), image_sets::dtd),
+            Entry::of_images(
+                include_str!("../../datasets/flowers102.yaml"),
+                image_sets::flowers102,
+            ),
         ]
     });
     &ALL
@@ -69,8 +81,17 @@ impl Entry {
             manifest: Manifest::parse(manifest)
                 .expect("manifests are part of the program and a test reads them all"),
             loader,
+            images: None,
             is_there: Path::is_dir,
             embedded: None,
+        }
+    }
+
+    /// Images that are put into a folder by hand.
+    fn of_images(manifest: &str, images: ImageLoader) -> Self {
+        Self {
+            images: Some(images),
+            ..Self::new(manifest, embedded::only)
         }
     }
 

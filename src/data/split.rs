@@ -11,7 +11,8 @@ use rand_chacha::rand_core::Rng;
 use sha2::{Digest, Sha256};
 
 use super::error::DataError;
-use super::{Dataset, Samples, counts, hex};
+use super::image_sets::ImageSet;
+use super::{Dataset, Images, Samples, counts, hex};
 use crate::seed::Seed;
 use crate::spec::Splits;
 
@@ -90,6 +91,9 @@ pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset,
     let seed = seed.child("subsample").child(&dataset.name);
     let mut kept = stratified_part(&dataset.y[..candidates], size, &seed);
     kept.extend(candidates..dataset.y.len());
+    if let Some(images) = &dataset.images {
+        return part_of_images(dataset, images, &kept, size);
+    }
     let samples = Samples {
         x: dataset.x.select(Axis(0), &kept),
         labels: kept
@@ -107,6 +111,29 @@ pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset,
     part.notes.clone_from(&dataset.notes);
     part.notes.push(format!(
         "a stratified random part: {size} of {candidates} samples"
+    ));
+    Ok(part)
+}
+
+fn part_of_images(
+    dataset: &Dataset,
+    images: &Images,
+    kept: &[usize],
+    size: usize,
+) -> Result<Dataset, DataError> {
+    let set = ImageSet {
+        images: images.select(kept),
+        labels: kept
+            .iter()
+            .map(|&i| dataset.classes[dataset.y[i]].clone())
+            .collect(),
+        train: size,
+        notes: dataset.notes.clone(),
+    };
+    let mut part = Dataset::of_images(&dataset.name, set, Path::new(&dataset.name))?;
+    part.notes.push(format!(
+        "a stratified random part: {size} of {} samples",
+        dataset.fixed_train.unwrap_or(dataset.y.len())
     ));
     Ok(part)
 }

@@ -6,6 +6,8 @@ mod missing;
 mod read;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "deep")]
+mod weights;
 
 pub use fetch::{Fetched, fetch};
 

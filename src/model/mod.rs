@@ -30,7 +30,7 @@ pub use machine::{KernelMachine, Rule, pairs};
 pub use nhsvm::Nhsvm;
 pub use npsvm::Npsvm;
 pub use pintwsvm::Pintwsvm;
-pub use problem::{Problem, Watched};
+pub use problem::{Pictures, Problem, Watched};
 pub use rmtbsvm::Rmtbsvm;
 pub use svm::Svm;
 pub use twsvm::Twsvm;
@@ -283,6 +283,8 @@ pub enum FitError {
          singular; raise `jitter`"
     )]
     Singular,
+    #[error("{0}")]
+    Image(String),
     #[error("the fit produced a value that is not a number; try a larger regulariser")]
     NotFinite,
     #[error("the training diverged in epoch {epoch}; try a smaller `lr`")]

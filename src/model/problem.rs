@@ -6,6 +6,7 @@ use faer::{Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView2};
 
 use super::{FitError, Shape};
+use crate::data::{Encoder, Images};
 use crate::kernel::{GraphOptions, Kernel, Laplacian, Resolved};
 
 /// Training samples of one split. The kernel matrix is computed on first use and then shared by
@@ -21,13 +22,22 @@ pub struct Problem {
     has_finite_gram: OnceLock<bool>,
     gram_with_bias: OnceLock<Mat<f64>>,
     graphs: Mutex<Vec<(GraphOptions, Arc<Laplacian>)>>,
+    pictures: Option<Pictures>,
     watched: Option<Watched>,
+}
+
+/// The images that samples were made of, and what made them.
+#[derive(Clone, Debug)]
+pub struct Pictures {
+    pub images: Images,
+    pub encoder: Encoder,
 }
 
 /// Samples that take no part in a fit, but are looked at while it goes on.
 pub struct Watched {
     pub x: Array2<f64>,
     pub y: Vec<usize>,
+    pub images: Option<Images>,
 }
 
 impl Problem {
@@ -52,8 +62,18 @@ impl Problem {
             has_finite_gram: OnceLock::new(),
             gram_with_bias: OnceLock::new(),
             graphs: Mutex::default(),
+            pictures: None,
             watched: None,
         }
+    }
+
+    /// With the images that the training samples were made of.
+    pub fn picturing(self, pictures: Option<Pictures>) -> Self {
+        Self { pictures, ..self }
+    }
+
+    pub fn pictures(&self) -> Option<&Pictures> {
+        self.pictures.as_ref()
     }
 
     /// With samples whose accuracy is recorded as training goes on, where a method does so.

@@ -15,9 +15,9 @@ use super::beside::{self, Beside};
 use super::prepare::{Candidates, Prepared, Source};
 use super::select::{self, Selection};
 use crate::ledger::{PlannedCell, Record, Status};
-use crate::model::deep::{NetworkFit, Surroundings, Trainable};
+use crate::model::deep::{NetworkFit, Queries, Surroundings, Trainable};
 use crate::model::registry::Configured;
-use crate::model::{Fit, Problem, Watched};
+use crate::model::{Fit, Pictures, Problem, Watched};
 use crate::seed::Seed;
 use crate::solve::Certificate;
 use crate::spec::Recording;
@@ -77,6 +77,7 @@ impl<'a> Bench<'a> {
         let x = data.x.select(Axis(0), train);
         let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
         let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par)
+            .picturing(pictures(source, train))
             .watching(watched(prepared, source, split));
         let (cross, kernel_seconds) = (OnceLock::new(), OnceLock::new());
         Self {
@@ -257,8 +258,16 @@ impl<'a> Bench<'a> {
         // Of the epochs, whichever run they were made in, and without what was watched.
         let fit_seconds = trace.iter().filter_map(|row| row.seconds).sum();
         let begun = Instant::now();
-        let test = &self.source.splits[self.split].test;
-        let predicted = network.predict(self.source.dataset.x.select(Axis(0), test).view());
+        let (data, test) = (&self.source.dataset, &self.source.splits[self.split].test);
+        let x = data.x.select(Axis(0), test);
+        let images = data.images.as_ref().map(|images| images.select(test));
+        let queries = Queries {
+            x: x.view(),
+            images: images.as_ref(),
+        };
+        let predicted = network
+            .predict(queries)
+            .map_err(|error| self.source.explain(&error))?;
         let predict_seconds = begun.elapsed().as_secs_f64();
         let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
         Ok(Scored {
@@ -356,6 +365,20 @@ fn watched(prepared: &Prepared, source: &Source, split: usize) -> Option<Watched
     Some(Watched {
         x: source.dataset.x.select(Axis(0), test),
         y: test.iter().map(|&i| source.dataset.y[i]).collect(),
+        images: source
+            .dataset
+            .images
+            .as_ref()
+            .map(|images| images.select(test)),
+    })
+}
+
+/// The images of these samples, where there are any.
+pub(super) fn pictures(source: &Source, samples: &[usize]) -> Option<Pictures> {
+    let (images, encoder) = (&source.dataset.images, &source.dataset.encoder);
+    Some(Pictures {
+        images: images.as_ref()?.select(samples),
+        encoder: encoder.clone()?,
     })
 }
 

@@ -10,12 +10,20 @@ use miette::Diagnostic;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+#[cfg(feature = "deep")]
+use crate::data::Encoder;
 use crate::data::{DataError, Dataset, Progress, Split, Store, load_files, split};
+#[cfg(feature = "deep")]
+use crate::deep::{self, EncoderError};
 use crate::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
+#[cfg(not(feature = "deep"))]
+use crate::model::deep::NEEDS_DEEP;
 use crate::model::registry::{self, Configured, Entry};
 use crate::model::{FitError, Shape};
 use crate::seed::Seed;
-use crate::spec::{DatasetSpec, Experiment, Loaded, MethodSpec, Problem, SelectOn, SpecError};
+use crate::spec::{
+    DatasetSpec, EncoderSpec, Experiment, Loaded, MethodSpec, Problem, SelectOn, SpecError,
+};
 
 /// A plan and what is needed to carry it out.
 pub struct Prepared {
@@ -45,6 +53,8 @@ impl Prepared {
 pub enum Loading<'a> {
     /// The dataset of this name is about to be read, or downloaded first.
     Dataset(&'a str),
+    /// So many images of the dataset are about to be encoded, which takes a while once.
+    Encoding(&'a str, usize),
     /// Some of a download has arrived.
     Download(Progress<'a>),
 }
@@ -204,10 +214,61 @@ fn load(
         }
         DatasetSpec::Files(files) => (load_files(files, Path::new(""))?, files.subsample),
     };
-    match size {
-        Some(size) if size < dataset.y.len() => split::subsample(&dataset, size, seed),
+    let dataset = match size {
+        Some(size) if size < dataset.y.len() => split::subsample(&dataset, size, seed)?,
+        _ => dataset,
+    };
+    match (&dataset.images, spec) {
+        (Some(_), DatasetSpec::Registered { options, .. }) => encode(
+            dataset,
+            options.encoder.clone().unwrap_or_default(),
+            store,
+            observe,
+        ),
         _ => Ok(dataset),
     }
+}
+
+/// Vectors of images, by a frozen encoder.
+#[cfg(feature = "deep")]
+fn encode(
+    dataset: Dataset,
+    spec: EncoderSpec,
+    store: &Store,
+    observe: &mut impl FnMut(Loading<'_>),
+) -> Result<Dataset, DataError> {
+    let weights = store.weights(&dataset.name, &spec)?;
+    let encoder = Encoder { spec, weights };
+    let images = dataset.images.clone().unwrap_or_default();
+    let cache = dirs::cache_dir().map(|cache| cache.join("npsvcpp").join("features"));
+    let begin = || observe(Loading::Encoding(&dataset.name, images.len()));
+    let made = encoder.hash().and_then(|hash| {
+        Ok((
+            deep::features(&images, &encoder, cache.as_deref(), begin)?,
+            hash,
+        ))
+    });
+    match made {
+        Ok((x, hash)) => Ok(dataset.encoded(x, encoder, &hash)),
+        Err(EncoderError::Image(error)) => Err(error),
+        Err(error) => Err(DataError::Encoder {
+            dataset: dataset.name,
+            problem: error.to_string(),
+        }),
+    }
+}
+
+#[cfg(not(feature = "deep"))]
+fn encode(
+    dataset: Dataset,
+    _: EncoderSpec,
+    _: &Store,
+    _: &mut impl FnMut(Loading<'_>),
+) -> Result<Dataset, DataError> {
+    Err(DataError::Encoder {
+        dataset: dataset.name,
+        problem: format!("that {NEEDS_DEEP}"),
+    })
 }
 
 fn found(

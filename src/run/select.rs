@@ -13,10 +13,11 @@ use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::cell::pictures;
 use super::prepare::{Candidates, Source};
 use crate::data::split;
 use crate::model::Problem;
-use crate::model::deep::Surroundings;
+use crate::model::deep::{Queries, Surroundings};
 use crate::seed::Seed;
 use crate::spec::{Experiment, Select, SelectOn};
 
@@ -217,8 +218,11 @@ fn score_round(
     let y: Vec<usize> = round.fit.iter().map(|&i| dataset.y[i]).collect();
     let x = dataset.x.select(Axis(0), &round.fit);
     let kernel = &experiment.kernel;
-    let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par);
+    let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par)
+        .picturing(pictures(source, &round.fit));
     let queries = dataset.x.select(Axis(0), &round.score);
+    let images = dataset.images.as_ref();
+    let images = images.map(|images| images.select(&round.score));
     let cross = OnceLock::new();
     for (point, scored) in candidates.points.iter().zip(points) {
         if !scored.is_alive() {
@@ -227,7 +231,12 @@ fn score_round(
         let predicted = match point.network() {
             Some(network) => network
                 .train(&problem, seed, &Surroundings::default())
-                .map(|fit| fit.network.predict(queries.view())),
+                .and_then(|fit| {
+                    fit.network.predict(Queries {
+                        x: queries.view(),
+                        images: images.as_ref(),
+                    })
+                }),
             None => point.fit(&problem, seed).map(|fit| {
                 let cross = cross.get_or_init(|| problem.cross(queries.view()));
                 fit.machine.predict(cross.as_ref(), par)

@@ -24,9 +24,9 @@ pub use problem::{Place, Problem, Source, SpecError};
 pub use read::load;
 pub use schema::{schema, schema_text};
 pub use types::{
-    Budget, Compare, DatasetOptions, DatasetSpec, Experiment, FileFormat, FilesSpec, MethodSpec,
-    Protocol, Recording, Rendering, Reproduces, Resources, Search, Select, SelectBy, SelectOn,
-    Slurm, Splits, Test,
+    Backbone, Budget, Compare, Conventions, DatasetOptions, DatasetSpec, EncoderSpec, Experiment,
+    FileFormat, FilesSpec, MethodSpec, Protocol, Recording, Rendering, Reproduces, Resources,
+    Search, Select, SelectBy, SelectOn, Slurm, Splits, Test,
 };
 
 use check::Checker;

@@ -115,7 +115,10 @@ fn a_sound_spec_becomes_an_experiment() {
         experiment.datasets[1],
         DatasetSpec::Registered {
             name: "pendigits".into(),
-            options: DatasetOptions { subsample }
+            options: DatasetOptions {
+                subsample,
+                encoder: None,
+            }
         }
     );
     let DatasetSpec::Files(files) = &experiment.datasets[3] else {

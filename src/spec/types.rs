@@ -127,6 +127,41 @@ pub struct DatasetOptions {
     /// Use a seeded random part of this many samples.
     #[schemars(range(min = 4))]
     pub subsample: Option<usize>,
+    /// For images: what makes vectors of them. A ResNet34 as the paper's if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<EncoderSpec>,
+}
+
+/// A prior encoder with published weights.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EncoderSpec {
+    pub network: Backbone,
+    /// A file of weights with torchvision's names, safetensors or as torch.save writes; a path, or the
+    /// name of a file in the data folder `weights`. torchvision's own if left out.
+    pub weights: Option<PathBuf>,
+    pub conventions: Conventions,
+}
+
+/// Residual networks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Backbone {
+    Resnet18,
+    #[default]
+    Resnet34,
+    Resnet50,
+}
+
+/// What differs between publications of the same network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Conventions {
+    /// Strides in the 3 x 3 convolutions, RGB over ImageNet's deviations.
+    #[default]
+    Torchvision,
+    /// Strides in the first 1 x 1 convolutions, BGR minus ImageNet's means.
+    Keras,
 }
 
 /// A dataset of the user's own.

@@ -33,8 +33,13 @@ pub(super) fn read(entry: &Entry, paths: &[PathBuf]) -> Result<Dataset, DataErro
     let first = paths
         .first()
         .map_or(Path::new(&manifest.name), PathBuf::as_path);
-    let samples = (entry.loader)(manifest, paths)?;
-    let mut dataset = Dataset::new(&manifest.name, samples, manifest.train, first)?;
+    let mut dataset = match entry.images {
+        Some(images) => Dataset::of_images(&manifest.name, images(first)?, first)?,
+        None => {
+            let samples = (entry.loader)(manifest, paths)?;
+            Dataset::new(&manifest.name, samples, manifest.train, first)?
+        }
+    };
     manifest.check(&mut dataset, first)?;
     dataset.notes.extend(notes);
     Ok(dataset)

@@ -48,6 +48,7 @@ pub struct DNpsvcpp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gamma {
+    /// Neither the paper nor the code says; with this, both terms of the tau-step weigh alike.
     #[schemars(range(min = 0.0))]
     pub max: f64,
     /// Half a period in epochs; all epochs if left out. The authors' code has 25.
@@ -60,7 +61,7 @@ pub struct Gamma {
 impl Default for Gamma {
     fn default() -> Self {
         Self {
-            max: 0.1,
+            max: 1e-4,
             t_max: None,
             epsilon: 1e-6,
         }

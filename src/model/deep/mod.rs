@@ -28,6 +28,8 @@ mod hyperplanes;
 #[cfg(feature = "deep")]
 mod objective;
 #[cfg(feature = "deep")]
+mod prior;
+#[cfg(feature = "deep")]
 mod softmax;
 #[cfg(feature = "deep")]
 mod train;
@@ -46,6 +48,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{BadParameter, Cost, FitError, Problem, Scheme, Shape, TraceRow};
+use crate::data::Images;
 use crate::seed::Seed;
 use crate::solve::Certificate;
 
@@ -240,10 +243,17 @@ pub struct NetworkFit {
     pub watching_seconds: f64,
 }
 
+/// Samples to classify: vectors, and the images they were made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Queries<'a> {
+    pub x: ArrayView2<'a, f64>,
+    pub images: Option<&'a Images>,
+}
+
 /// What a trained network answers.
 pub trait Trained {
-    /// The class of each row.
-    fn predict(&self, x: ArrayView2<'_, f64>) -> Vec<usize>;
+    /// The class of each sample.
+    fn predict(&self, queries: Queries<'_>) -> Result<Vec<usize>, FitError>;
 
     /// All weights, by name, as they would be stored; for comparisons.
     fn weights(&self) -> Vec<(String, Vec<f64>)>;

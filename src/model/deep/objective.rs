@@ -62,6 +62,8 @@ pub struct Step<'a> {
     pub phi: Tensor,
     pub labels: Labels,
     pub descent: &'a mut Descent,
+    /// How many of the descent's weights are trained now: the prior encoder's are last.
+    pub active: usize,
     pub rng: &'a mut ChaCha8Rng,
 }
 
@@ -73,9 +75,9 @@ impl Step<'_> {
         self.head.pass(phi, Some(&masks))
     }
 
-    /// Descends `loss` in all weights.
+    /// Descends `loss` in all weights that are trained now.
     pub fn descend(&mut self, loss: &Tensor) {
-        self.descent.descend(loss, self.descent.len());
+        self.descent.descend(loss, self.active);
     }
 
     /// Descends `loss` in the weights that all classes share, the prior encoder's apart.

@@ -20,7 +20,9 @@ use super::checkpoint::{self, State};
 use super::descent::Descent;
 use super::head::Head;
 use super::objective::{Labels, Objective, Step, numbers};
-use super::{Criterion, NetworkFit, Settings, Surroundings, Trained, Training};
+use super::prior::{Prior, with_all_cores};
+use super::{Criterion, NetworkFit, Queries, Settings, Surroundings, Trained, Training};
+use crate::deep::prefetched;
 use crate::model::{FitError, Problem, TraceRow};
 use crate::seed::Seed;
 use crate::solve::Certificate;
@@ -54,6 +56,9 @@ struct Run<'a> {
     labels: Labels,
     /// Samples that are looked at after every epoch and take no part.
     watched: Option<Tensor>,
+    /// The prior encoder, where it is trained too, and whether it is frozen by now.
+    prior: Option<Prior>,
+    is_frozen: bool,
     state: State,
 }
 
@@ -68,9 +73,16 @@ impl<'a> Run<'a> {
         let device = device(&surroundings.device)?;
         let shape = problem.shape();
         let head = Head::new(settings.network, shape.dims, shape.classes, seed, device)?;
+        let pictures = problem
+            .pictures()
+            .filter(|_| settings.training.fine_tune > 0);
+        let prior = pictures.map(|pictures| Prior::new(pictures, device));
+        let prior = prior.transpose()?;
         let parameters = head.parameters();
+        let parameters = parameters.iter().map(|(_, tensor)| *tensor);
+        let of_prior = prior.iter().flat_map(|prior| prior.trained());
         let descent = Descent::new(
-            parameters.iter().map(|(_, tensor)| *tensor),
+            parameters.chain(of_prior.map(|(_, tensor)| tensor)),
             settings.training,
         );
         let watched = problem
@@ -86,6 +98,8 @@ impl<'a> Run<'a> {
             phi: matrix(problem.x(), device),
             labels: labels(problem.y(), shape.classes, device),
             watched,
+            prior,
+            is_frozen: false,
             state: State {
                 epochs: 0,
                 objective: Vec::new(),
@@ -101,10 +115,10 @@ impl<'a> Run<'a> {
     fn finish(mut self) -> Result<NetworkFit, FitError> {
         while self.state.epochs < self.settings.training.epochs {
             let begun = Instant::now();
-            self.epoch();
+            self.epoch()?;
             let seconds = begun.elapsed().as_secs_f64();
             let begun = Instant::now();
-            let row = self.observe(seconds);
+            let row = self.observe(seconds)?;
             if !row.primal.is_finite() {
                 return Err(FitError::Diverged {
                     epoch: self.state.epochs + 1,
@@ -123,12 +137,17 @@ impl<'a> Run<'a> {
                 head: self.head,
                 objective: self.objective,
                 device: self.phi.device(),
+                prior: self.prior,
             }),
         })
     }
 
+    fn is_fine_tuned(&self) -> bool {
+        self.prior.is_some() && self.state.epochs < self.settings.training.fine_tune
+    }
+
     /// One pass through the training samples.
-    fn epoch(&mut self) {
+    fn epoch(&mut self) -> Result<(), FitError> {
         let (epoch, training) = (self.state.epochs, self.settings.training);
         self.objective.begin(epoch, training.epochs);
         self.descent
@@ -136,22 +155,86 @@ impl<'a> Run<'a> {
         let seed = self.seed.child("epoch").child(epoch.to_string());
         let order = permutation(self.problem.shape().n, &mut seed.child("order").rng());
         let mut rng = seed.child("dropout").rng();
-        for samples in batches(&order, training.batch) {
+        let batches = batches(&order, training.batch);
+        if self.is_fine_tuned() {
+            return with_all_cores(|| self.fine_tune(&batches, &mut rng));
+        }
+        self.freeze()?;
+        for samples in batches {
             let samples = Tensor::from_slice(samples).to_device(self.phi.device());
-            let mut step = Step {
-                head: &self.head,
-                network: self.settings.network,
-                phi: self.phi.index_select(0, &samples),
-                labels: self.labels.select(&samples),
-                descent: &mut self.descent,
-                rng: &mut rng,
+            let phi = self.phi.index_select(0, &samples);
+            self.step(phi, &samples, &mut rng);
+        }
+        Ok(())
+    }
+
+    /// An epoch in which the prior encoder is trained too. What it makes of a sample on the way is what
+    /// the epoch's objectives are told from.
+    fn fine_tune(&mut self, batches: &[&[i64]], rng: &mut ChaCha8Rng) -> Result<(), FitError> {
+        let Some(pictures) = self.problem.pictures() else {
+            return Ok(());
+        };
+        let batches: Vec<Vec<usize>> = batches
+            .iter()
+            .map(|batch| batch.iter().map(|&i| i as usize).collect())
+            .collect();
+        prefetched(&pictures.images, &batches, |samples, pixels| {
+            let samples: Vec<i64> = samples.iter().map(|&i| i as i64).collect();
+            let samples = Tensor::from_slice(&samples).to_device(self.phi.device());
+            let Some(prior) = &self.prior else {
+                return Ok(());
             };
-            self.objective.step(&mut step);
+            let phi = prior.phi(&pixels, true);
+            let _ = self.phi.index_copy_(0, &samples, &phi.detach());
+            self.step(phi, &samples, rng);
+            Ok(())
+        })
+    }
+
+    fn step(&mut self, phi: Tensor, samples: &Tensor, rng: &mut ChaCha8Rng) {
+        let active = match self.is_fine_tuned() {
+            true => self.descent.len(),
+            false => self.head.parameters().len(),
+        };
+        let mut step = Step {
+            head: &self.head,
+            network: self.settings.network,
+            phi,
+            labels: self.labels.select(samples),
+            descent: &mut self.descent,
+            active,
+            rng,
+        };
+        self.objective.step(&mut step);
+    }
+
+    /// Computes the features of a prior encoder that is trained no longer, once.
+    fn freeze(&mut self) -> Result<(), FitError> {
+        let (Some(prior), Some(pictures), false) =
+            (&self.prior, self.problem.pictures(), self.is_frozen)
+        else {
+            return Ok(());
+        };
+        self.phi = prior.features(&pictures.images)?;
+        self.is_frozen = true;
+        self.watched = self.watched_features()?;
+        Ok(())
+    }
+
+    /// What is looked at after every epoch, by the prior encoder as it is now.
+    fn watched_features(&self) -> Result<Option<Tensor>, FitError> {
+        let images = self
+            .problem
+            .watched()
+            .and_then(|watched| watched.images.as_ref());
+        match (&self.prior, images) {
+            (Some(prior), Some(images)) => prior.features(images).map(Some),
+            _ => Ok(self.watched.as_ref().map(Tensor::shallow_clone)),
         }
     }
 
     /// Objectives on all training samples, in evaluation mode, and accuracy on watched ones.
-    fn observe(&self, seconds: f64) -> TraceRow {
+    fn observe(&self, seconds: f64) -> Result<TraceRow, FitError> {
         let functions = |phi: &Tensor| {
             self.head
                 .evaluate(phi, |pass| self.objective.functions(&self.head, pass))
@@ -176,23 +259,35 @@ impl<'a> Run<'a> {
             .zip(&row.objectives)
             .map(|(tau, j)| tau * j)
             .sum();
-        if let (Some(phi), Some(watched)) = (&self.watched, self.problem.watched()) {
-            let predicted = self.objective.classify(&functions(phi), &self.head);
+        let phi = match self.is_fine_tuned() {
+            true => self.watched_features()?,
+            false => self.watched.as_ref().map(Tensor::shallow_clone),
+        };
+        if let (Some(phi), Some(watched)) = (phi, self.problem.watched()) {
+            let predicted = self.objective.classify(&functions(&phi), &self.head);
             let right = predicted.iter().zip(&watched.y).filter(|(l, y)| l == y);
             row.accuracy = Some(100.0 * right.count() as f64 / watched.y.len().max(1) as f64);
         }
-        row
+        Ok(row)
     }
 
     /// All tensors that the next epoch depends on.
     fn tensors(&self) -> Vec<(String, Tensor)> {
-        let weights = self.head.tensors();
-        let velocities = self.head.parameters();
-        let velocities = velocities.iter().zip(self.descent.velocities());
-        weights
-            .iter()
-            .map(|(name, tensor)| ((*name).to_owned(), tensor.shallow_clone()))
-            .chain(velocities.map(|((name, _), v)| (format!("{name}.velocity"), v.shallow_clone())))
+        let head = self.head.tensors();
+        let head = head.iter().map(|(name, tensor)| (*name, *tensor));
+        let prior = self.prior.iter().flat_map(Prior::tensors);
+        let prior = prior.map(|(name, tensor)| (format!("prior.{name}"), tensor.shallow_clone()));
+        let trained = self
+            .head
+            .parameters()
+            .into_iter()
+            .map(|(name, _)| name.to_owned());
+        let of_prior = self.prior.iter().flat_map(Prior::trained);
+        let trained = trained.chain(of_prior.map(|(name, _)| format!("prior.{name}")));
+        let velocities = trained.zip(self.descent.velocities());
+        head.map(|(name, tensor)| (name.to_owned(), tensor.shallow_clone()))
+            .chain(prior)
+            .chain(velocities.map(|(name, v)| (format!("{name}.velocity"), v.shallow_clone())))
             .collect()
     }
 
@@ -223,16 +318,23 @@ struct Ready {
     head: Head,
     objective: Box<dyn Objective>,
     device: Device,
+    /// Where it was trained too.
+    prior: Option<Prior>,
 }
 
 impl Trained for Ready {
-    fn predict(&self, x: ArrayView2<'_, f64>) -> Vec<usize> {
-        tch::set_num_threads(1);
-        let phi = matrix(x, self.device);
-        let f = self
-            .head
-            .evaluate(&phi, |pass| self.objective.functions(&self.head, pass));
-        self.objective.classify(&f, &self.head)
+    fn predict(&self, queries: Queries<'_>) -> Result<Vec<usize>, FitError> {
+        guarded(|| {
+            tch::set_num_threads(1);
+            let phi = match (&self.prior, queries.images) {
+                (Some(prior), Some(images)) => prior.features(images)?,
+                _ => matrix(queries.x, self.device),
+            };
+            let f = self
+                .head
+                .evaluate(&phi, |pass| self.objective.functions(&self.head, pass));
+            Ok(self.objective.classify(&f, &self.head))
+        })
     }
 
     fn weights(&self) -> Vec<(String, Vec<f64>)> {

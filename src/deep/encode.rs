@@ -1,0 +1,154 @@
+//! Features of images by a frozen encoder, computed once and kept.
+//!
+//! On the CPU, workers decode and encode some images each, on one thread of libtorch: decoding keeps no
+//! one waiting, and a feature does not depend on how many workers there are. What was computed is kept
+//! under the hash of all it depends on.
+
+use std::fs;
+use std::path::Path;
+
+use ndarray::Array2;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use tch::{Device, Kind, Tensor};
+
+use super::{EncoderError, ResNet};
+use crate::data::{DataError, Encoder, Images, SIDE, hex};
+
+/// Images that are encoded together.
+const TOGETHER: usize = 16;
+/// Raised when the same images and weights give other features.
+const VERSION: u32 = 1;
+
+impl Encoder {
+    /// The network in evaluation mode.
+    pub fn network(&self, device: Device) -> Result<ResNet, EncoderError> {
+        ResNet::new(
+            self.spec.network,
+            self.spec.conventions,
+            &self.weights,
+            device,
+        )
+    }
+
+    /// SHA-256 over all that features depend on but the images.
+    pub fn hash(&self) -> Result<String, EncoderError> {
+        let bytes = fs::read(&self.weights).map_err(|source| EncoderError::Read {
+            path: self.weights.clone(),
+            source,
+        })?;
+        let mut hash = Sha256::new();
+        let (network, conventions) = (self.spec.network, self.spec.conventions);
+        hash.update(format!("{VERSION} {network:?} {conventions:?} "));
+        hash.update(&bytes);
+        Ok(hex(&hash.finalize()))
+    }
+}
+
+/// Features of `images`, one row each; from `cache` where they are there, else put there.
+pub fn features(
+    images: &Images,
+    encoder: &Encoder,
+    cache: Option<&Path>,
+    begin: impl FnOnce(),
+) -> Result<Array2<f64>, EncoderError> {
+    let dims = encoder.spec.network.dims();
+    let key = hex(&Sha256::digest(format!(
+        "{} {}",
+        encoder.hash()?,
+        images.hash()?
+    )));
+    let place = cache.map(|cache| cache.join(format!("{key}.f32")));
+    let stored = place.as_ref().and_then(|place| fs::read(place).ok());
+    let wanted = 4 * dims * images.len();
+    let bytes = match stored.filter(|bytes| bytes.len() == wanted) {
+        Some(bytes) => bytes,
+        None => {
+            begin();
+            let bytes = compute(images, encoder)?;
+            if let Some(place) = &place {
+                // What cannot be kept is computed again.
+                let _ = keep(place, &bytes);
+            }
+            bytes
+        }
+    };
+    let values = bytes
+        .chunks_exact(4)
+        .map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])))
+        .collect();
+    Ok(Array2::from_shape_vec((images.len(), dims), values).expect("the length was checked"))
+}
+
+fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = place.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    std::io::Write::write_all(&mut file, bytes)?;
+    file.persist(place).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> {
+    let indices: Vec<usize> = (0..images.len()).collect();
+    let parts: Vec<Vec<u8>> = indices
+        .par_chunks(TOGETHER)
+        .map_init(
+            || encoder.network(Device::Cpu),
+            |network, indices| {
+                let network = match network {
+                    Ok(network) => network,
+                    // Every worker meets the same error: say it once more.
+                    Err(_) => return encoder.network(Device::Cpu).map(|_| Vec::new()),
+                };
+                tch::set_num_threads(1);
+                let pixels = batch(images, indices)?;
+                let pixels = network.conventions().normalise(&pixels);
+                let phi = tch::no_grad(|| network.forward(&pixels, false)).contiguous();
+                let mut bytes = vec![0; 4 * phi.numel()];
+                phi.f_copy_data_u8(&mut bytes, phi.numel())?;
+                Ok(bytes)
+            },
+        )
+        .collect::<Result<_, EncoderError>>()?;
+    Ok(parts.concat())
+}
+
+/// Decodes `batches` in turn, one ahead of `work`, which is given each as pixels in 0..255.
+pub(crate) fn prefetched<E: From<DataError>>(
+    images: &Images,
+    batches: &[Vec<usize>],
+    mut work: impl FnMut(&[usize], Tensor) -> Result<(), E>,
+) -> Result<(), E> {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        scope.spawn(move || {
+            for indices in batches {
+                // The other side hangs up where it fails.
+                if sender.send(batch(images, indices)).is_err() {
+                    return;
+                }
+            }
+        });
+        for indices in batches {
+            match receiver.recv() {
+                Ok(pixels) => work(indices, pixels?)?,
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The images at `indices` as pixels in 0..255, decoded side by side.
+fn batch(images: &Images, indices: &[usize]) -> Result<Tensor, DataError> {
+    let planes: Vec<Vec<u8>> = indices
+        .par_iter()
+        .map(|&i| images.planes_of(i))
+        .collect::<Result<_, _>>()?;
+    let side = i64::from(SIDE);
+    let pixels = Tensor::from_slice(&planes.concat());
+    Ok(pixels
+        .view([indices.len() as i64, 3, side, side])
+        .to_kind(Kind::Float))
+}

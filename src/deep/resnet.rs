@@ -1,0 +1,249 @@
+//! Residual networks (He et al. 2016) with torchvision's names, up to the mean over the last map.
+//!
+//! ```text
+//! x -> conv1 7x7/2 -> bn1 -> ReLU -> max-pool 3x3/2 -> layer1 .. layer4 -> mean = phi(x)
+//! block: ReLU(x' + F(x)),  x' = x or downsample(x)
+//!     F of ResNet18, 34: conv1 3x3, conv2 3x3;  of ResNet50: conv1 1x1, conv2 3x3, conv3 1x1
+//! ```
+
+use std::path::Path;
+
+use tch::{Device, Kind, Tensor};
+
+use super::EncoderError;
+use super::weights::Weights;
+use crate::spec::{Backbone, Conventions};
+
+const MOMENTUM: f64 = 0.1;
+
+/// A residual network with its weights.
+pub struct ResNet {
+    backbone: Backbone,
+    conventions: Conventions,
+    /// Trained weights and running statistics by name, in the order of the layers.
+    tensors: Vec<(String, Tensor)>,
+    /// Of the classes it was trained on; not part of an encoder.
+    fc: Option<(Tensor, Tensor)>,
+}
+
+impl Backbone {
+    /// Blocks of the four layers.
+    fn blocks(self) -> [usize; 4] {
+        match self {
+            Self::Resnet18 => [2, 2, 2, 2],
+            Self::Resnet34 | Self::Resnet50 => [3, 4, 6, 3],
+        }
+    }
+
+    fn has_bottlenecks(self) -> bool {
+        self == Self::Resnet50
+    }
+
+    /// Dimensions of `phi`.
+    pub fn dims(self) -> usize {
+        if self.has_bottlenecks() { 2048 } else { 512 }
+    }
+
+    /// Name and shape of every convolution, each followed by a batch norm of the second name.
+    fn convolutions(self) -> Vec<(String, String, [i64; 4])> {
+        let mut all = vec![("conv1".to_owned(), "bn1".to_owned(), [64, 3, 7, 7])];
+        let expansion = if self.has_bottlenecks() { 4 } else { 1 };
+        let mut inputs = 64;
+        for (layer, blocks) in self.blocks().into_iter().enumerate() {
+            let width = 64 << layer;
+            for block in 0..blocks {
+                let name = |part: &str| format!("layer{}.{block}.{part}", layer + 1);
+                let shapes: Vec<[i64; 4]> = match self.has_bottlenecks() {
+                    true => vec![
+                        [width, inputs, 1, 1],
+                        [width, width, 3, 3],
+                        [4 * width, width, 1, 1],
+                    ],
+                    false => vec![[width, inputs, 3, 3], [width, width, 3, 3]],
+                };
+                for (index, shape) in shapes.into_iter().enumerate() {
+                    let number = index + 1;
+                    all.push((
+                        name(&format!("conv{number}")),
+                        name(&format!("bn{number}")),
+                        shape,
+                    ));
+                }
+                if block == 0 && (layer > 0 || self.has_bottlenecks()) {
+                    let shape = [expansion * width, inputs, 1, 1];
+                    all.push((name("downsample.0"), name("downsample.1"), shape));
+                }
+                inputs = expansion * width;
+            }
+        }
+        all
+    }
+}
+
+impl Conventions {
+    fn epsilon(self) -> f64 {
+        match self {
+            Self::Torchvision => 1e-5,
+            Self::Keras => 1e-3,
+        }
+    }
+
+    /// Pixels in 0..255, red, green, blue in planes, as the network wants them.
+    pub fn normalise(self, pixels: &Tensor) -> Tensor {
+        let of = |values: [f32; 3]| {
+            Tensor::from_slice(&values)
+                .view([1, 3, 1, 1])
+                .to_device(pixels.device())
+        };
+        match self {
+            Self::Torchvision => {
+                (pixels / 255.0 - of([0.485, 0.456, 0.406])) / of([0.229, 0.224, 0.225])
+            }
+            Self::Keras => pixels.flip([1]) - of([103.939, 116.779, 123.68]),
+        }
+    }
+}
+
+impl ResNet {
+    /// The network of the weights in `path`, each of which is checked by name and shape.
+    pub fn new(
+        backbone: Backbone,
+        conventions: Conventions,
+        path: &Path,
+        device: Device,
+    ) -> Result<Self, EncoderError> {
+        let mut weights = super::weights::load(path)?;
+        let mut tensors = Vec::new();
+        for (conv, bn, shape) in backbone.convolutions() {
+            let mut take = |name: String, shape: &[i64]| {
+                let tensor = weights.take(&name, shape)?.to_device(device);
+                tensors.push((name, tensor));
+                Ok::<(), EncoderError>(())
+            };
+            take(format!("{conv}.weight"), &shape)?;
+            for part in ["weight", "bias", "running_mean", "running_var"] {
+                take(format!("{bn}.{part}"), &shape[..1])?;
+            }
+        }
+        let fc = Self::classes(&mut weights, backbone.dims() as i64);
+        Ok(Self {
+            backbone,
+            conventions,
+            tensors,
+            fc: fc.map(|(weight, bias)| (weight.to_device(device), bias.to_device(device))),
+        })
+    }
+
+    fn classes(weights: &mut Weights, dims: i64) -> Option<(Tensor, Tensor)> {
+        let weight = weights.take("fc.weight", &[1000, dims]).ok()?;
+        Some((weight, weights.take("fc.bias", &[1000]).ok()?))
+    }
+
+    /// `phi` of images as [`Conventions::normalise`] gives them; in `training`, batch norms use and
+    /// follow the batch.
+    pub fn forward(&self, images: &Tensor, training: bool) -> Tensor {
+        let x = self.convolve(images, "conv1", "bn1", 2, training).relu();
+        let mut x = x.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
+        for (layer, blocks) in self.backbone.blocks().into_iter().enumerate() {
+            for block in 0..blocks {
+                let stride = if layer > 0 && block == 0 { 2 } else { 1 };
+                x = self.block(&x, &format!("layer{}.{block}", layer + 1), stride, training);
+            }
+        }
+        x.mean_dim([2, 3].as_slice(), false, None::<Kind>)
+    }
+
+    fn block(&self, x: &Tensor, name: &str, stride: i64, training: bool) -> Tensor {
+        let convolve = |x: &Tensor, number: usize, stride| {
+            let (conv, bn) = (format!("{name}.conv{number}"), format!("{name}.bn{number}"));
+            self.convolve(x, &conv, &bn, stride, training)
+        };
+        let y = if self.backbone.has_bottlenecks() {
+            let (first, second) = match self.conventions {
+                Conventions::Torchvision => (1, stride),
+                Conventions::Keras => (stride, 1),
+            };
+            let y = convolve(x, 1, first).relu();
+            let y = convolve(&y, 2, second).relu();
+            convolve(&y, 3, 1)
+        } else {
+            let y = convolve(x, 1, stride).relu();
+            convolve(&y, 2, 1)
+        };
+        let (conv, bn) = (
+            format!("{name}.downsample.0"),
+            format!("{name}.downsample.1"),
+        );
+        let shortcut = match self.get(&format!("{conv}.weight")) {
+            Some(_) => self.convolve(x, &conv, &bn, stride, training),
+            None => x.shallow_clone(),
+        };
+        (y + shortcut).relu()
+    }
+
+    /// A convolution without bias, padded to keep the size but for the stride, and its batch norm.
+    fn convolve(&self, x: &Tensor, conv: &str, bn: &str, stride: i64, training: bool) -> Tensor {
+        let weight = self.expect(&format!("{conv}.weight"));
+        let padding = weight.size()[2] / 2;
+        let y = x.conv2d(
+            weight,
+            None::<&Tensor>,
+            [stride, stride],
+            [padding, padding],
+            [1, 1],
+            1,
+        );
+        let part = |part: &str| Some(self.expect(&format!("{bn}.{part}")));
+        y.batch_norm(
+            part("weight"),
+            part("bias"),
+            part("running_mean"),
+            part("running_var"),
+            training,
+            MOMENTUM,
+            self.conventions.epsilon(),
+            true,
+        )
+    }
+
+    fn get(&self, name: &str) -> Option<&Tensor> {
+        self.tensors
+            .iter()
+            .find_map(|(known, tensor)| (known == name).then_some(tensor))
+    }
+
+    fn expect(&self, name: &str) -> &Tensor {
+        self.get(name).expect("all layers were taken from the file")
+    }
+
+    pub fn conventions(&self) -> Conventions {
+        self.conventions
+    }
+
+    /// Probabilities of the 1000 classes it was trained on, where the file has their weights.
+    pub fn probabilities(&self, phi: &Tensor) -> Option<Tensor> {
+        let (weight, bias) = self.fc.as_ref()?;
+        Some(phi.linear(weight, Some(bias)).softmax(-1, Kind::Float))
+    }
+
+    /// All weights and running statistics by name.
+    pub fn tensors(&self) -> &[(String, Tensor)] {
+        &self.tensors
+    }
+
+    /// The weights that training changes, in the order of the layers, by name.
+    pub fn trained(&self) -> impl Iterator<Item = &(String, Tensor)> {
+        self.tensors
+            .iter()
+            .filter(|(name, _)| !name.contains("running_"))
+    }
+
+    /// Whether gradients are wanted of the weights.
+    pub fn set_trained(&mut self, is_trained: bool) {
+        for (name, tensor) in &mut self.tensors {
+            if !name.contains("running_") {
+                *tensor = tensor.detach().set_requires_grad(is_trained);
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The prior encoder under training: fine-tuned in the first epochs, then frozen in evaluation mode,
+//! from when on its features are computed once and reused.
+
+use std::ops::Range;
+
+use tch::{Device, Tensor, no_grad};
+
+use crate::data::{DataError, Images};
+use crate::deep::{ResNet, prefetched};
+use crate::model::{FitError, Pictures};
+
+/// Images that are encoded together in evaluation mode.
+const TOGETHER: usize = 32;
+
+/// An encoder that is trained too.
+pub struct Prior {
+    network: ResNet,
+    device: Device,
+}
+
+impl From<DataError> for FitError {
+    fn from(error: DataError) -> Self {
+        Self::Image(error.to_string())
+    }
+}
+
+impl Prior {
+    pub fn new(pictures: &Pictures, device: Device) -> Result<Self, FitError> {
+        let network = pictures.encoder.network(device);
+        let mut network = network.map_err(|error| FitError::Image(error.to_string()))?;
+        network.set_trained(true);
+        Ok(Self { network, device })
+    }
+
+    /// Its weights and running statistics.
+    pub fn tensors(&self) -> &[(String, Tensor)] {
+        self.network.tensors()
+    }
+
+    /// The weights that training changes.
+    pub fn trained(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        let trained = self.network.trained();
+        trained.map(|(name, tensor)| (name.as_str(), tensor))
+    }
+
+    /// `phi` of pixels in 0..255; with `training`, gradients flow and batch norms follow.
+    pub fn phi(&self, pixels: &Tensor, training: bool) -> Tensor {
+        let pixels = pixels.to_device(self.device);
+        let pixels = self.network.conventions().normalise(&pixels);
+        self.network.forward(&pixels, training)
+    }
+
+    /// Features of all images in evaluation mode.
+    pub fn features(&self, images: &Images) -> Result<Tensor, FitError> {
+        let starts = (0..images.len()).step_by(TOGETHER);
+        let range = |start: usize| -> Range<usize> { start..images.len().min(start + TOGETHER) };
+        let batches: Vec<Vec<usize>> = starts.map(|start| range(start).collect()).collect();
+        let mut parts = Vec::new();
+        with_all_cores(|| {
+            prefetched(images, &batches, |_, pixels| {
+                parts.push(no_grad(|| self.phi(&pixels, false)));
+                Ok::<(), FitError>(())
+            })
+        })?;
+        Ok(Tensor::cat(&parts, 0))
+    }
+}
+
+/// `work` on all cores: convolutions, other than the layers behind them, are worth it.
+pub fn with_all_cores<T>(work: impl FnOnce() -> T) -> T {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    tch::set_num_threads(cores as i32);
+    let result = work();
+    tch::set_num_threads(1);
+    result
+}

@@ -1,0 +1,338 @@
+//! Networks: encoders against published numbers, training against what it must reach, checkpoints
+//! against a training that was never stopped.
+#![cfg(feature = "deep")]
+
+mod program;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use faer::Par;
+use ndarray::{Array2, Axis};
+use npsvcpp::data::{Encoder, Store};
+use npsvcpp::kernel::Kernel;
+use npsvcpp::ledger;
+use npsvcpp::model::deep::{NetworkFit, Queries, Surroundings};
+use npsvcpp::model::{Problem, registry};
+use npsvcpp::seed::Seed;
+use npsvcpp::spec::{Backbone, Conventions, EncoderSpec};
+use program::Folder;
+use serde_json::{Value, json};
+use tch::{Device, Kind, Tensor};
+
+/// The data folder with this file, if the machine has one.
+fn data_with(file: &str) -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("NPSVCPP_DATA")?);
+    folder.join(file).is_file().then_some(folder)
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    Vec::try_from(tensor.to_kind(Kind::Double).reshape([-1])).unwrap()
+}
+
+fn reference(value: &Value) -> Vec<f64> {
+    let values = value.as_array().unwrap().iter();
+    values.map(|value| value.as_f64().unwrap()).collect()
+}
+
+fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>().sqrt()
+}
+
+fn largest(values: &[f64], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+    order.truncate(count);
+    order
+}
+
+/// ResNet50 with ImageNet weights on real photographs, against an independent implementation.
+#[test]
+fn a_residual_network_agrees_with_another_implementation() {
+    const CHECK: &str = "weights/resnet50-check.json";
+    let Some(folder) = data_with(CHECK) else {
+        println!("not run: there is no {CHECK} under NPSVCPP_DATA");
+        return;
+    };
+    let check: Value = serde_json::from_slice(&fs::read(folder.join(CHECK)).unwrap()).unwrap();
+    let encoder = Encoder {
+        spec: EncoderSpec {
+            network: Backbone::Resnet50,
+            weights: None,
+            conventions: Conventions::Keras,
+        },
+        weights: folder.join("weights/resnet50-imagenet-v1.safetensors"),
+    };
+    let network = encoder.network(Device::Cpu).unwrap();
+    let encode = |pixels: &Tensor| {
+        let phi = tch::no_grad(|| network.forward(&network.conventions().normalise(pixels), false));
+        let classes = network.probabilities(&phi).unwrap();
+        (numbers(&phi), numbers(&classes))
+    };
+
+    // Planes of red, green and blue; the reference counts them the other way round.
+    let pixels: Vec<f32> = (0..3_usize)
+        .flat_map(|plane| {
+            (0..224_usize).flat_map(move |y| (0..224_usize).map(move |x| (plane, y, x)))
+        })
+        .map(|(plane, y, x)| ((7 * x + 13 * y + 29 * (2 - plane)) % 256) as f32)
+        .collect();
+    let (phi, classes) = encode(&Tensor::from_slice(&pixels).view([1, 3, 224, 224]));
+    let expected = &check["synthetic"];
+    for (found, expected) in phi.iter().zip(reference(&expected["feature_first8"])) {
+        assert!((found - expected).abs() <= 0.002, "{found} {expected}");
+    }
+    let length = expected["feature_l2"].as_f64().unwrap();
+    assert!((norm(&phi) / length - 1.0).abs() <= 0.0002);
+    assert_eq!(largest(&classes, 1)[0] as u64, expected["top5"][0]["class"]);
+
+    for image in check["images"].as_array().unwrap() {
+        let file = image["file"].as_str().unwrap();
+        let planes = planes(&folder.join(file));
+        let (phi, classes) = encode(&planes);
+        for (found, expected) in phi.iter().zip(reference(&image["feature_first8"])) {
+            assert!(
+                (found - expected).abs() <= 0.25,
+                "{file}: {found} {expected}"
+            );
+        }
+        let length = image["feature_l2"].as_f64().unwrap();
+        assert!((norm(&phi) / length - 1.0).abs() <= 0.015, "{file}");
+        let top = largest(&classes, 5);
+        let expected = image["top5"].as_array().unwrap();
+        let expected: Vec<usize> = expected
+            .iter()
+            .map(|entry| entry["class"].as_u64().unwrap() as usize)
+            .collect();
+        let common = top.iter().filter(|class| expected.contains(class)).count();
+        assert!(common >= 4, "{file}: {top:?} {expected:?}");
+        if image["top1_is_clear"] == true {
+            assert_eq!(top[0], expected[0], "{file}");
+        }
+        let probability = image["top5"][0]["prob"].as_f64().unwrap();
+        assert!((classes[expected[0]] - probability).abs() <= 0.03, "{file}");
+    }
+}
+
+/// A photograph as the program sees it, by way of its own loader.
+fn planes(path: &Path) -> Tensor {
+    let image = image::open(path).unwrap().into_rgb8();
+    let image = image::imageops::resize(&image, 224, 224, image::imageops::FilterType::Triangle);
+    let planes: Vec<f32> = (0..3)
+        .flat_map(|plane| image.as_raw().iter().skip(plane).step_by(3))
+        .map(|&value| f32::from(value))
+        .collect();
+    Tensor::from_slice(&planes).view([1, 3, 224, 224])
+}
+
+/// Optical digits, three fifths for training.
+struct Digits {
+    problem: Problem,
+    test: Array2<f64>,
+    y: Vec<usize>,
+}
+
+fn digits() -> Digits {
+    let all = Store::new(None, true).load("optdigits").unwrap();
+    let cut = all.y.len() * 3 / 5;
+    let part = |range: std::ops::Range<usize>| {
+        let x = all.x.select(Axis(0), &range.clone().collect::<Vec<_>>());
+        (x, all.y[range].to_vec())
+    };
+    let ((x, y), (test, test_y)) = (part(0..cut), part(cut..all.y.len()));
+    let problem = Problem::new(x, y, 10, &Kernel::default(), 0.0, Par::Seq);
+    Digits {
+        problem,
+        test,
+        y: test_y,
+    }
+}
+
+fn train(
+    problem: &Problem,
+    method: &str,
+    params: &Value,
+    surroundings: &Surroundings,
+) -> NetworkFit {
+    let method = registry::find(method).unwrap().configure(params).unwrap();
+    let network = method.network().unwrap();
+    let fit = network.train(problem, &Seed::root(7), surroundings);
+    fit.unwrap_or_else(|error| panic!("{params}: {error}"))
+}
+
+/// Of the training in the learning test, alike for all criteria but for the margin's scale.
+fn settings(method: &str) -> Value {
+    match method {
+        "dtwsvn" | "d-npsvcpp" => {
+            json!({"lr": 0.1, "margin": 4.0, "scheme": "rvo", "training": {"epochs": 30}})
+        }
+        _ => json!({"lr": 0.01, "training": {"epochs": 30}}),
+    }
+}
+
+#[test]
+fn every_criterion_learns_digits() {
+    let digits = digits();
+    let mut largest_objective = BTreeMap::new();
+    for entry in registry::CRITERIA {
+        let method = entry.name();
+        let fit = train(
+            &digits.problem,
+            method,
+            &settings(method),
+            &Surroundings::default(),
+        );
+        let queries = Queries {
+            x: digits.test.view(),
+            images: None,
+        };
+        let predicted = fit.network.predict(queries).unwrap();
+        let right = predicted
+            .iter()
+            .zip(&digits.y)
+            .filter(|(l, y)| l == y)
+            .count();
+        let accuracy = 100.0 * right as f64 / digits.y.len() as f64;
+        let (first, last) = (fit.trace.first().unwrap(), fit.trace.last().unwrap());
+        println!(
+            "{method}: {accuracy:.2} %, max J {:.4}, gap {:.4}",
+            last.primal,
+            last.primal - last.dual
+        );
+        assert!(accuracy > 95.0, "{method}: {accuracy}");
+        assert!(last.primal < first.primal, "{method}");
+        assert_eq!(fit.trace.len(), 30);
+        if method == "d-npsvcpp" {
+            let gap = |row: &npsvcpp::model::TraceRow| row.primal - row.dual;
+            assert!(
+                gap(last) < 0.25 * gap(first),
+                "{} {}",
+                gap(first),
+                gap(last)
+            );
+        }
+        largest_objective.insert(method, last.primal);
+    }
+    // What the weights are for: the worst class is better off than with equal ones.
+    assert!(
+        largest_objective["d-npsvcpp"] < largest_objective["dtwsvn"],
+        "{largest_objective:?}"
+    );
+}
+
+#[test]
+fn a_training_that_goes_on_ends_with_the_same_weights() {
+    let digits = digits();
+    let folder = tempfile::tempdir().unwrap();
+    let params = json!({"training": {"epochs": 8}});
+    for method in ["d-npsvcpp", "cross-entropy"] {
+        let whole = train(&digits.problem, method, &params, &Surroundings::default());
+        // A checkpoint of some epoch before the last, taken while the training goes on.
+        let path = folder.path().join(format!("{method}.safetensors"));
+        let taken = folder.path().join(format!("{method}-taken.safetensors"));
+        let surroundings = |checkpoint: &Path| Surroundings {
+            device: String::new(),
+            checkpoint: Some(checkpoint.to_path_buf()),
+        };
+        std::thread::scope(|scope| {
+            let (problem, params, here) = (&digits.problem, &params, surroundings(&path));
+            let training = scope.spawn(move || train(problem, method, params, &here).trace.len());
+            while !taken.exists() && !training.is_finished() {
+                let _ = fs::copy(&path, &taken);
+            }
+            assert_eq!(training.join().unwrap(), 8);
+        });
+        let resumed = train(&digits.problem, method, &params, &surroundings(&taken));
+        assert_eq!(
+            whole.network.weights(),
+            resumed.network.weights(),
+            "{method}"
+        );
+        let essence = |fit: &NetworkFit| -> Vec<_> {
+            let rows = fit.trace.iter();
+            rows.map(|row| (row.iteration, row.objectives.clone(), row.tau.clone()))
+                .collect()
+        };
+        assert_eq!(essence(&whole), essence(&resumed), "{method}");
+        let seconds =
+            |fit: &NetworkFit| fit.trace.iter().map(|row| row.seconds).collect::<Vec<_>>();
+        let finished = train(&digits.problem, method, &params, &surroundings(&path));
+        assert_eq!(seconds(&finished).len(), 8);
+        // What was done before was not done again: its times are those of the first training.
+        let again = train(&digits.problem, method, &params, &surroundings(&path));
+        assert_eq!(seconds(&finished), seconds(&again), "{method}");
+    }
+}
+
+const SPEC: &str = "\
+name: nets
+datasets: [optdigits: {subsample: 300}]
+splits: {repeats: 2}
+methods:
+  - cross-entropy: {training: {epochs: 3}}
+  - d-npsvcpp: {training: {epochs: 3}, network: {hidden: 32, z: 16}}
+  - dtwsvn: {training: {epochs: 2}, network: {hypothesis: z}}
+  - lstwsvm
+record: [evolution]
+";
+
+/// Records without times, by cell.
+fn essence(folder: &Folder, out: &str) -> BTreeMap<String, Value> {
+    let read = ledger::read(&folder.path(out).join(ledger::FILE)).unwrap();
+    let records = read.records.into_iter();
+    records
+        .map(|record| {
+            let shown = json!([
+                record.status,
+                record.accuracy,
+                record.certificate,
+                record.device
+            ]);
+            (record.cell, shown)
+        })
+        .collect()
+}
+
+#[test]
+fn numbers_do_not_depend_on_jobs_or_processes() {
+    let folder = Folder::new();
+    folder.write("spec.yaml", SPEC);
+    for (out, options) in [
+        ("one", "--jobs 1"),
+        ("two", "--jobs 2"),
+        ("three", "--isolate --jobs 2"),
+    ] {
+        let ended = folder.run(&format!("run spec.yaml --offline -q --out {out} {options}"));
+        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+        assert!(!folder.path(out).join("checkpoints").exists());
+        for figure in ["convergence", "accuracy"] {
+            assert!(
+                folder
+                    .path(out)
+                    .join(format!("figures/{figure}.svg"))
+                    .exists()
+            );
+        }
+    }
+    let one = essence(&folder, "one");
+    assert_eq!(one.len(), 8);
+    assert_eq!(one, essence(&folder, "two"));
+    assert_eq!(one, essence(&folder, "three"));
+}
+
+#[test]
+fn devices_are_named_and_a_missing_one_is_said() {
+    let folder = Folder::new();
+    folder.write("spec.yaml", SPEC);
+    let ended = folder.run("run spec.yaml --offline --device gpu");
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("`gpu` is no device"), "{}", ended.err);
+    if tch::Cuda::device_count() > 0 {
+        return;
+    }
+    let ended = folder.run("run spec.yaml --offline --device cuda:0 --only method=cross-entropy");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let said = "--device cuda:0 is not to be had (libtorch finds no CUDA device): using the CPU";
+    assert!(ended.err.contains(said), "{}", ended.err);
+}

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use faer::Par;
 use ndarray::{Array2, Axis};
-use npsvcpp::data::{Encoder, Store};
+use npsvcpp::data::{Encoder, Store, splits};
 use npsvcpp::kernel::Kernel;
 use npsvcpp::ledger;
 use npsvcpp::model::deep::{NetworkFit, Queries, Surroundings};
 use npsvcpp::model::{Problem, registry};
 use npsvcpp::seed::Seed;
-use npsvcpp::spec::{Backbone, Conventions, EncoderSpec};
+use npsvcpp::spec::{Backbone, Conventions, EncoderSpec, Splits};
 use program::Folder;
 use serde_json::{Value, json};
 use tch::{Device, Kind, Tensor};
@@ -126,7 +126,7 @@ fn planes(path: &Path) -> Tensor {
     Tensor::from_slice(&planes).view([1, 3, 224, 224])
 }
 
-/// Optical digits, three fifths for training.
+/// Optical digits, a random three fifths of them for training.
 struct Digits {
     problem: Problem,
     test: Array2<f64>,
@@ -135,12 +135,14 @@ struct Digits {
 
 fn digits() -> Digits {
     let all = Store::new(None, true).load("optdigits").unwrap();
-    let cut = all.y.len() * 3 / 5;
-    let part = |range: std::ops::Range<usize>| {
-        let x = all.x.select(Axis(0), &range.clone().collect::<Vec<_>>());
-        (x, all.y[range].to_vec())
+    let split = splits(&all, &Splits::default(), &Seed::root(2024))
+        .unwrap()
+        .remove(0);
+    let part = |samples: &[usize]| {
+        let y: Vec<usize> = samples.iter().map(|&i| all.y[i]).collect();
+        (all.x.select(Axis(0), samples), y)
     };
-    let ((x, y), (test, test_y)) = (part(0..cut), part(cut..all.y.len()));
+    let ((x, y), (test, test_y)) = (part(&split.train), part(&split.test));
     let problem = Problem::new(x, y, 10, &Kernel::default(), 0.0, Par::Seq);
     Digits {
         problem,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use npsvcpp::model::registry::METHODS;
+use npsvcpp::model::registry;
 use program::Folder;
 
 const TINY: &str = "\
@@ -242,9 +242,16 @@ fn list_names_every_method_dataset_and_experiment() {
         "ctwsvm",
         "nhsvm",
         "gepsvm",
+        "cross-entropy",
+        "arcface",
+        "dtwsvn",
+        "d-npsvcpp",
+        "am-softmax",
     ];
     assert_eq!(names, expected);
-    assert_eq!(names.len(), METHODS.len());
+    assert_eq!(names.len(), registry::all().count());
+    let lacking = methods.out.matches("needs a program built with").count();
+    assert_eq!(lacking, if cfg!(feature = "deep") { 0 } else { 5 });
     let datasets = folder.run("list datasets --offline");
     assert_eq!(datasets.code, 0);
     for name in [
@@ -255,6 +262,11 @@ fn list_names_every_method_dataset_and_experiment() {
         "dna",
         "usps",
         "optdigits",
+        "flowers102-resnet50",
+        "cifar10-efficientnet",
+        "cifar10",
+        "dtd",
+        "flowers102",
     ] {
         let is_named = datasets.out.lines().any(|line| line.starts_with(name));
         assert!(is_named, "no {name} in\n{}", datasets.out);

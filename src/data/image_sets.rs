@@ -63,6 +63,24 @@ pub(crate) fn cifar10(folder: &Path) -> Result<ImageSet, DataError> {
     })
 }
 
+/// Whether `folder` has one of its three forms.
+pub(crate) fn is_cifar10(folder: &Path) -> bool {
+    let forms = [
+        "cifar-10-batches-bin",
+        "cifar-10-binary.tar.gz",
+        "train_lables.json",
+    ];
+    forms.iter().any(|form| folder.join(form).exists())
+}
+
+pub(crate) fn is_flowers102(folder: &Path) -> bool {
+    folder.join("jpg").is_dir() && folder.join("setid.mat").is_file()
+}
+
+pub(crate) fn is_dtd(folder: &Path) -> bool {
+    folder.join("images").is_dir() && folder.join("labels").is_dir()
+}
+
 fn cifar_names() -> impl Iterator<Item = String> {
     (1..=5)
         .map(|batch| format!("data_batch_{batch}"))

@@ -51,12 +51,15 @@ pub fn all() -> &'static [Entry] {
             Entry::of_images(
                 include_str!("../../datasets/cifar10.yaml"),
                 image_sets::cifar10,
-            ),
-            Entry::of_images(include_str!("../../datasets/dtd.yaml"), image_sets::dtd),
+            )
+            .known_by(image_sets::is_cifar10),
+            Entry::of_images(include_str!("../../datasets/dtd.yaml"), image_sets::dtd)
+                .known_by(image_sets::is_dtd),
             Entry::of_images(
                 include_str!("../../datasets/flowers102.yaml"),
                 image_sets::flowers102,
-            ),
+            )
+            .known_by(image_sets::is_flowers102),
         ]
     });
     &ALL

@@ -18,7 +18,10 @@ const NO_DATA: &str = "chg is not here: get it from its authors\nand put it into
 fn experiment() -> Experiment {
     let registered = |name: &str, subsample| DatasetSpec::Registered {
         name: name.to_owned(),
-        options: DatasetOptions { subsample },
+        options: DatasetOptions {
+            subsample,
+            ..DatasetOptions::default()
+        },
     };
     let methods = methods();
     Experiment {

@@ -593,7 +593,7 @@ fn datasets() {
             (
                 "  - usps: {sample: 2}",
                 &[
-                    "x.yaml:4:12: unknown option `sample` of `usps`, expected `subsample`; did you mean `subsample`?",
+                    "x.yaml:4:12: unknown option `sample` of `usps`, expected one of `subsample`, `encoder`; did you mean `subsample`?",
                 ],
             ),
             (

@@ -338,3 +338,170 @@ fn devices_are_named_and_a_missing_one_is_said() {
     let said = "--device cuda:0 is not to be had (libtorch finds no CUDA device): using the CPU";
     assert!(ended.err.contains(said), "{}", ended.err);
 }
+
+/// torchvision's names and shapes of a ResNet18's weights, written out on their own.
+fn resnet18() -> Vec<(String, Vec<usize>)> {
+    let mut all = Vec::new();
+    let mut add = |conv: String, bn: String, shape: [usize; 4]| {
+        all.push((format!("{conv}.weight"), shape.to_vec()));
+        for part in ["weight", "bias", "running_mean", "running_var"] {
+            all.push((format!("{bn}.{part}"), vec![shape[0]]));
+        }
+    };
+    add("conv1".into(), "bn1".into(), [64, 3, 7, 7]);
+    for (layer, (inputs, width)) in [(64, 64), (64, 128), (128, 256), (256, 512)]
+        .into_iter()
+        .enumerate()
+    {
+        for block in 0..2 {
+            let name = |part: &str| format!("layer{}.{block}.{part}", layer + 1);
+            let inputs = if block == 0 { inputs } else { width };
+            add(name("conv1"), name("bn1"), [width, inputs, 3, 3]);
+            add(name("conv2"), name("bn2"), [width, width, 3, 3]);
+            if inputs != width {
+                add(
+                    name("downsample.0"),
+                    name("downsample.1"),
+                    [width, inputs, 1, 1],
+                );
+            }
+        }
+    }
+    all
+}
+
+/// A file of weights of a ResNet18 that was never trained.
+fn write_weights(path: &Path, weights: &[(String, Vec<usize>)]) {
+    let tensors: Vec<(String, Tensor)> = weights
+        .iter()
+        .enumerate()
+        .map(|(number, (name, shape))| {
+            let shape: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
+            let count: i64 = shape.iter().product();
+            let fan_in = (count / shape[0]) as f64;
+            let tensor = match () {
+                () if name.ends_with("running_var")
+                    || !name.contains("conv") && shape.len() == 1 && name.ends_with(".weight") =>
+                {
+                    Tensor::ones(&shape[..], (Kind::Float, Device::Cpu))
+                }
+                () if shape.len() == 1 => Tensor::zeros(&shape[..], (Kind::Float, Device::Cpu)),
+                // Any numbers that are not all alike will do.
+                () => {
+                    let ramp =
+                        Tensor::arange(count, (Kind::Float, Device::Cpu)) * 12.9898 + number as f64;
+                    (ramp.sin() * (2.0 / fan_in).sqrt()).view(&shape[..])
+                }
+            };
+            (name.clone(), tensor)
+        })
+        .collect();
+    Tensor::write_safetensors(&tensors, path).unwrap();
+}
+
+/// A folder with a small collection in DTD's layout, of two classes, and an encoder for it.
+fn textures() -> Folder {
+    let folder = Folder::new();
+    let mut lists = [String::new(), String::new()];
+    for class in ["dotted", "striped"] {
+        for number in 0..4_u32 {
+            let image = image::RgbImage::from_fn(24, 24, |x, y| {
+                let wave = if class == "striped" {
+                    x / 4 % 2
+                } else {
+                    x / 4 % 2 * (y / 4 % 2)
+                };
+                image::Rgb([
+                    (wave * 200 + number * 5) as u8,
+                    (x * 3) as u8,
+                    (number * 9) as u8,
+                ])
+            });
+            let name = format!("{class}/{class}_{number}.png");
+            fs::create_dir_all(folder.path(&format!("data/dtd/images/{class}"))).unwrap();
+            image
+                .save(folder.path(&format!("data/dtd/images/{name}")))
+                .unwrap();
+            lists[usize::from(number >= 2)] += &format!("{name}\n");
+        }
+    }
+    folder.write("data/dtd/labels/train1.txt", &lists[0]);
+    folder.write("data/dtd/labels/test1.txt", &lists[1]);
+    fs::create_dir_all(folder.path("data/weights")).unwrap();
+    write_weights(&folder.path("data/weights/tiny.safetensors"), &resnet18());
+    folder.write(
+        "spec.yaml",
+        "name: textures\n\
+         datasets: [dtd: {encoder: {network: resnet18, weights: tiny.safetensors}}]\n\
+         splits: {repeats: 1}\n\
+         methods:\n\
+         \x20 - cross-entropy: {training: {epochs: 2, fine_tune: 1, batch: 4}}\n\
+         \x20 - d-npsvcpp: {training: {epochs: 1, fine_tune: 1, batch: 4}}\n\
+         \x20 - lstwsvm\n\
+         record: [evolution]\n",
+    );
+    folder
+}
+
+#[test]
+fn images_are_encoded_once_and_encoders_fine_tuned() {
+    let folder = textures();
+    let ended = folder.run("run spec.yaml --data data --offline --out first");
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert!(
+        ended.err.contains("encoding 8 images of dtd, once"),
+        "{}",
+        ended.err
+    );
+    let second = "run spec.yaml --data data --offline --out second --only method=cross-entropy --only method=lstwsvm";
+    let ended = folder.run(second);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert!(
+        !ended.err.contains("encoding"),
+        "they are kept: {}",
+        ended.err
+    );
+    let first = essence(&folder, "first");
+    assert_eq!(first.len(), 3);
+    let second = essence(&folder, "second");
+    assert_eq!(second.len(), 2);
+    for (cell, found) in &second {
+        assert_eq!(first.get(cell), Some(found));
+    }
+}
+
+#[test]
+fn what_is_wrong_with_images_and_weights_is_named() {
+    let folder = textures();
+    let refused = |sentence: &str| {
+        let ended = folder.run("check spec.yaml --data data --offline");
+        assert_eq!(ended.code, 2, "{}", ended.err);
+        assert!(ended.err.contains(sentence), "{sentence}\n{}", ended.err);
+    };
+    let weights = folder.path("data/weights/tiny.safetensors");
+    let whole = fs::read(&weights).unwrap();
+
+    fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
+    refused("tiny.safetensors: found no whole safetensors file");
+    let mut other = resnet18();
+    other[0].1 = vec![64, 3, 5, 5];
+    write_weights(&weights, &other);
+    refused("found tensor `conv1.weight` of shape [64, 3, 5, 5], expected shape [64, 3, 7, 7]");
+    other.remove(0);
+    write_weights(&weights, &other);
+    refused("found no tensor `conv1.weight`, expected one of shape [64, 3, 7, 7]");
+    fs::remove_file(&weights).unwrap();
+    refused("there is no file tiny.safetensors of weights");
+    fs::write(&weights, &whole).unwrap();
+
+    folder.write("data/dtd/images/striped/striped_1.png", "no image");
+    refused("striped_1.png: found no readable image");
+    let png = fs::read(folder.path("data/dtd/images/striped/striped_2.png")).unwrap();
+    folder.write(
+        "data/dtd/images/striped/striped_1.png",
+        &png[..png.len() / 2],
+    );
+    refused("striped_1.png: found no readable image");
+    fs::create_dir(folder.path("data/dtd/images/empty")).unwrap();
+    refused("images/empty: found no image, expected the images of a class");
+}

@@ -219,6 +219,12 @@ fn load(
         _ => dataset,
     };
     match (&dataset.images, spec) {
+        (None, DatasetSpec::Registered { options, .. }) if options.encoder.is_some() => {
+            Err(DataError::Encoder {
+                problem: "it has none, so leave `encoder` out".to_owned(),
+                dataset: dataset.name,
+            })
+        }
         (Some(_), DatasetSpec::Registered { options, .. }) => encode(
             dataset,
             options.encoder.clone().unwrap_or_default(),

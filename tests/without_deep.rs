@@ -18,7 +18,7 @@ fn a_spec_with_networks_is_refused_in_one_sentence() {
     folder.write("spec.yaml", SPEC);
     for command in ["run", "check"] {
         let ended = folder.run(&format!("{command} spec.yaml --offline"));
-        assert_eq!(ended.code, 2, "{}", ended.err);
+        assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
         let sentence = "method `cross-entropy` needs a program built with `--features deep`";
         assert!(ended.err.contains(sentence), "{}", ended.err);
         assert_eq!(

@@ -298,3 +298,137 @@ fn refuse_empty_classes(images: &Path) -> Result<(), DataError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Two records of a batch: labels and pixels that tell batch, record, plane and place.
+    fn batch(number: u8) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for record in 0..2_u8 {
+            bytes.push((number + record) % CLASSES);
+            let pixels = (0..PIXELS).map(|at| (at as u8).wrapping_mul(7) ^ (number * 16 + record));
+            bytes.extend(pixels);
+        }
+        bytes
+    }
+
+    fn write(folder: &Path, name: &str, bytes: &[u8]) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn unpacked(folder: &Path) {
+        for (number, name) in (0..).zip(cifar_names()) {
+            write(
+                folder,
+                &format!("cifar-10-batches-bin/{name}.bin"),
+                &batch(number),
+            );
+        }
+    }
+
+    /// A header of a tar archive, as far as it is read.
+    fn header(name: &str, size: usize) -> Vec<u8> {
+        let mut header = vec![0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        let size = format!("{size:011o}\0");
+        header[124..136].copy_from_slice(size.as_bytes());
+        header
+    }
+
+    fn archive(folder: &Path) {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&header("cifar-10-batches-bin/", 0)).unwrap();
+        for (number, name) in (0..).zip(cifar_names()) {
+            let mut bytes = batch(number);
+            gz.write_all(&header(
+                &format!("cifar-10-batches-bin/{name}.bin"),
+                bytes.len(),
+            ))
+            .unwrap();
+            bytes.resize(bytes.len().next_multiple_of(512), 0);
+            gz.write_all(&bytes).unwrap();
+        }
+        gz.write_all(&[0; 1024]).unwrap();
+        write(folder, "cifar-10-binary.tar.gz", &gz.finish().unwrap());
+    }
+
+    fn sheets(folder: &Path) {
+        let (mut train, mut test) = (Vec::new(), Vec::new());
+        for (number, name) in (0..).zip(cifar_names()) {
+            let bytes = batch(number);
+            let records = bytes.chunks_exact(RECORD);
+            let labels = if name == "test_batch" {
+                &mut test
+            } else {
+                &mut train
+            };
+            labels.extend(records.clone().map(|record| record[0]));
+            let rows: Vec<&[u8]> = records.map(|record| &record[1..]).collect();
+            let sheet = image::RgbImage::from_fn(1024, 2, |x, y| {
+                image::Rgb([0, 1, 2].map(|plane| rows[y as usize][plane * 1024 + x as usize]))
+            });
+            fs::create_dir_all(folder).unwrap();
+            sheet.save(folder.join(format!("{name}.png"))).unwrap();
+        }
+        write(folder, "train_lables.json", format!("{train:?}").as_bytes());
+        write(folder, "test_lables.json", format!("{test:?}").as_bytes());
+    }
+
+    #[test]
+    fn cifar_10_is_the_same_in_all_its_forms() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hashes = Vec::new();
+        for (name, form) in [("a", unpacked as fn(&Path)), ("b", archive), ("c", sheets)] {
+            let folder = folder.path().join(name);
+            form(&folder);
+            assert!(is_cifar10(&folder));
+            let set = cifar10(&folder).unwrap();
+            assert_eq!((set.train, set.labels.len()), (10, 12), "{name}");
+            assert_eq!(set.labels[2..4], ["1", "2"]);
+            hashes.push((set.images.hash().unwrap(), set.labels));
+        }
+        assert!(hashes[0] == hashes[1] && hashes[0] == hashes[2]);
+    }
+
+    #[test]
+    fn a_batch_that_is_torn_or_has_a_strange_label_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |bytes: &[u8]| {
+            unpacked(folder.path());
+            write(
+                folder.path(),
+                "cifar-10-batches-bin/data_batch_2.bin",
+                bytes,
+            );
+            cifar10(folder.path()).err().unwrap().to_string()
+        };
+        let whole = batch(1);
+        let error = refused(&whole[..RECORD + 5]);
+        assert!(error.contains("data_batch_2: found 3078 bytes"), "{error}");
+        let mut strange = whole;
+        strange[RECORD] = 200;
+        let error = refused(&strange);
+        assert!(
+            error.contains("data_batch_2, byte 3073: found label 200"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_list_that_names_no_image_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for line in ["banded/none.jpg", "../x/y.jpg", "plain"] {
+            write(folder.path(), "images/banded/banded_0001.jpg", b"");
+            write(folder.path(), "labels/train1.txt", line.as_bytes());
+            write(folder.path(), "labels/test1.txt", b"");
+            let error = dtd(folder.path()).err().unwrap().to_string();
+            assert!(error.contains("train1.txt:1:1: found `"), "{error}");
+        }
+    }
+}

@@ -324,6 +324,36 @@ fn numbers_do_not_depend_on_jobs_or_processes() {
 }
 
 #[test]
+fn a_killed_program_goes_on_in_the_midst_of_a_training() {
+    let folder = Folder::new();
+    folder.write(
+        "spec.yaml",
+        "name: long\ndatasets: [optdigits: {subsample: 300}]\nsplits: {repeats: 1}\n\
+         methods: [d-npsvcpp: {training: {epochs: 60}}]\n",
+    );
+    let command = |out: &str| format!("run spec.yaml --offline -q --out {out}");
+    let mut child = folder.command(&command("killed")).spawn().unwrap();
+    let checkpoints = folder.path("killed/checkpoints");
+    let is_whole = |path: &Path| path.extension().is_some_and(|end| end == "safetensors");
+    let is_under_way = || {
+        let files = fs::read_dir(&checkpoints);
+        files.is_ok_and(|files| files.flatten().any(|file| is_whole(&file.path())))
+    };
+    while !is_under_way() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(is_under_way(), "it was killed before its end");
+    for out in ["killed", "whole"] {
+        let ended = folder.run(&command(out));
+        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+        assert!(!folder.path(out).join("checkpoints").exists());
+    }
+    assert_eq!(essence(&folder, "killed"), essence(&folder, "whole"));
+}
+
+#[test]
 fn devices_are_named_and_a_missing_one_is_said() {
     let folder = Folder::new();
     folder.write("spec.yaml", SPEC);

@@ -129,7 +129,9 @@ impl Folder {
     pub fn remove_checkpoint(&self, cell: &str) {
         let folder = self.checkpoints();
         // There is none for most cells, and one that stays does no harm.
-        let _ = std::fs::remove_file(folder.join(format!("{cell}.safetensors")));
+        for ending in ["safetensors", "part"] {
+            let _ = std::fs::remove_file(folder.join(format!("{cell}.{ending}")));
+        }
         let _ = std::fs::remove_dir(folder);
     }
 

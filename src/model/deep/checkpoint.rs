@@ -39,11 +39,12 @@ pub(super) fn save(path: &Path, state: &State, tensors: &[(String, Tensor)]) -> 
     let file = serialize(views, &Some(metadata)).map_err(io::Error::other)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(&file)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    // Under a name of its own until it is whole and on the disk.
+    let part = path.with_extension("part");
+    let mut writer = fs::File::create(&part)?;
+    writer.write_all(&file)?;
+    writer.sync_all()?;
+    fs::rename(&part, path)
 }
 
 /// Puts what is stored into `tensors`; nothing where there is no checkpoint that fits.

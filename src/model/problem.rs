@@ -3,23 +3,27 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use faer::{Mat, MatRef, Par};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis, CowArray, Ix2};
 
 use super::{FitError, Shape};
-use crate::kernel::{GraphOptions, Kernel, Laplacian, Resolved};
+use crate::kernel::algebra::product;
+use crate::kernel::{Factor, Gram, GraphOptions, Kernel, Laplacian, LowRank, Resolved};
 
-/// Training samples of one split. The kernel matrix is computed on first use and then shared by
-/// all methods fitted on this split.
+/// Training samples of one split. The kernel matrix, or its factor, is computed on first use and
+/// then shared by all methods fitted on this split.
 pub struct Problem {
     x: Array2<f64>,
     y: Vec<usize>,
     classes: usize,
     kernel: Resolved,
     jitter: f64,
+    factor: Factor,
     par: Par,
     gram: OnceLock<Mat<f64>>,
     has_finite_gram: OnceLock<bool>,
     gram_with_bias: OnceLock<Mat<f64>>,
+    low_rank: OnceLock<LowRank>,
+    low_rank_with_bias: OnceLock<LowRank>,
     graphs: Mutex<Vec<(GraphOptions, Arc<Laplacian>)>>,
 }
 
@@ -40,12 +44,22 @@ impl Problem {
             classes,
             kernel,
             jitter,
+            factor: Factor::Full,
             par,
             gram: OnceLock::new(),
             has_finite_gram: OnceLock::new(),
             gram_with_bias: OnceLock::new(),
+            low_rank: OnceLock::new(),
+            low_rank_with_bias: OnceLock::new(),
             graphs: Mutex::default(),
         }
+    }
+
+    /// Holds the kernel matrix as `factor` says. A factor of low rank approximates the kernel, and
+    /// there is no jitter on its diagonal.
+    pub fn with_factor(mut self, factor: Factor) -> Self {
+        self.factor = factor;
+        self
     }
 
     pub fn shape(&self) -> Shape {
@@ -53,6 +67,7 @@ impl Problem {
             n: self.x.nrows(),
             dims: self.x.ncols(),
             classes: self.classes,
+            rank: self.factor.rank(self.x.nrows()),
         }
     }
 
@@ -83,25 +98,42 @@ impl Problem {
         (0..self.y.len()).filter(|&i| self.y[i] == l).collect()
     }
 
-    /// The training kernel matrix `K + jitter I`, n x n.
+    /// The training kernel matrix, n x n: `K + jitter I`, or `G G^T` where there is a factor.
     pub fn gram(&self) -> MatRef<'_, f64> {
         self.gram
-            .get_or_init(|| self.kernel.gram(self.x.view(), self.jitter, self.par))
+            .get_or_init(|| match self.low_rank() {
+                None => self.kernel.gram(self.x.view(), self.jitter, self.par),
+                Some(low) => product(low.rows().transpose(), low.rows(), self.par),
+            })
             .as_ref()
     }
 
-    /// The training kernel matrix, plus one everywhere if `bias`: a constant feature appended to
-    /// `phi(x)`. Predictions need no such matrix, see `nonparallel`.
-    pub fn gram_with(&self, bias: bool) -> MatRef<'_, f64> {
-        if !bias {
-            return self.gram();
+    /// The factor of the kernel matrix, if that is how it is held.
+    pub fn low_rank(&self) -> Option<&LowRank> {
+        let Factor::Pivoted(options) = &self.factor else {
+            return None;
+        };
+        let make = || LowRank::new(&self.kernel, self.x.view(), options, self.par);
+        Some(self.low_rank.get_or_init(make))
+    }
+
+    /// The training kernel matrix in the form it is held in, plus one everywhere if `bias`: a
+    /// constant feature appended to `phi(x)`. Predictions need no such matrix, see `nonparallel`.
+    pub fn gram_with(&self, bias: bool) -> Gram<'_> {
+        match (self.low_rank(), bias) {
+            (None, false) => Gram::Full(self.gram()),
+            (None, true) => {
+                let add_one = || {
+                    let k = self.gram();
+                    Mat::from_fn(k.nrows(), k.ncols(), |i, j| k[(i, j)] + 1.0)
+                };
+                Gram::Full(self.gram_with_bias.get_or_init(add_one).as_ref())
+            }
+            (Some(low), false) => Gram::LowRank(low),
+            (Some(low), true) => {
+                Gram::LowRank(self.low_rank_with_bias.get_or_init(|| low.with_bias()))
+            }
         }
-        self.gram_with_bias
-            .get_or_init(|| {
-                let k = self.gram();
-                Mat::from_fn(k.nrows(), k.ncols(), |i, j| k[(i, j)] + 1.0)
-            })
-            .as_ref()
     }
 
     /// An error naming the first class without a sample.
@@ -114,9 +146,11 @@ impl Problem {
 
     /// An error where the features are so large that the kernel overflows.
     pub fn require_finite_kernel(&self) -> Result<(), FitError> {
-        let k = self.gram();
-        let is_finite = self.has_finite_gram.get_or_init(|| {
-            (k.col_iter()).all(|column| column.iter().all(|value| value.is_finite()))
+        let is_finite = self.has_finite_gram.get_or_init(|| match self.low_rank() {
+            Some(low) => low.error().is_finite(),
+            None => {
+                (self.gram().col_iter()).all(|column| column.iter().all(|value| value.is_finite()))
+            }
         });
         if *is_finite {
             Ok(())
@@ -139,8 +173,17 @@ impl Problem {
         laplacian
     }
 
-    /// Kernel values between `samples` (rows) and the training samples (columns).
+    /// The training samples that trained machines are expansions in: all, or the factor's pivots.
+    pub fn expansion(&self) -> CowArray<'_, f64, Ix2> {
+        match self.low_rank() {
+            None => self.x.view().into(),
+            Some(low) => self.x.select(Axis(0), low.pivots()).into(),
+        }
+    }
+
+    /// Kernel values between `samples` (rows) and the samples of [`Self::expansion`] (columns).
     pub fn cross(&self, samples: ArrayView2<'_, f64>) -> Mat<f64> {
-        self.kernel.cross(samples, self.x.view(), self.par)
+        let expansion = self.expansion();
+        self.kernel.cross(samples, expansion.view(), self.par)
     }
 }

@@ -69,7 +69,8 @@ impl<'a> Bench<'a> {
         let y = train.iter().map(|&i| data.y[i]).collect();
         let x = data.x.select(Axis(0), train);
         let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
-        let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par);
+        let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par)
+            .with_factor(experiment.factor.clone());
         let (cross, kernel_seconds) = (OnceLock::new(), OnceLock::new());
         Self {
             prepared,
@@ -126,9 +127,12 @@ impl<'a> Bench<'a> {
             }
         }
         if let Some(seconds) = self.kernel_seconds.get() {
-            record
-                .extra
-                .insert("kernel_seconds".into(), (*seconds).into());
+            let extra = &mut record.extra;
+            extra.insert("kernel_seconds".into(), (*seconds).into());
+            if let Some(low) = self.problem.low_rank() {
+                extra.insert("factor_rank".into(), low.rank().into());
+                extra.insert("factor_error".into(), low.error().into());
+            }
         }
         (record, beside)
     }
@@ -221,7 +225,7 @@ impl<'a> Bench<'a> {
     fn prepare_kernel(&self) {
         self.kernel_seconds.get_or_init(|| {
             let begun = Instant::now();
-            self.problem.gram();
+            self.problem.gram_with(false);
             self.cross();
             begun.elapsed().as_secs_f64()
         });

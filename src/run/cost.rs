@@ -61,13 +61,17 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         return Estimate::default();
     }
     let candidates = &prepared.candidates[cell.method];
-    let shape = dataset.shape();
+    let shape = dataset.shape(&prepared.plan.experiment.factor);
     let one = |shape: Shape, n_test: f64| {
         let n = shape.n as f64;
+        let dims = shape.dims as f64;
+        let columns = shape.rank.map_or(n, |rank| rank as f64);
+        // A factor is made in one memory and kept in another.
+        let factor = shape.rank.map_or(0.0, |_| n * columns);
         let kernel = Cost {
-            flops: n * (n + n_test) * (2.0 * shape.dims as f64 + 20.0),
+            flops: columns * (n + n_test) * (2.0 * dims + 20.0) + 2.0 * columns * factor,
             // The kernel matrices, and the samples with their centred and cast copies.
-            bytes: (8.0 * n + 24.0 * shape.dims as f64) * (n + n_test),
+            bytes: (8.0 * columns + 24.0 * dims) * (n + n_test) + 8.0 * factor,
         };
         candidates
             .points
@@ -106,7 +110,8 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
             (n - n / select.folds, select.folds)
         }
     };
-    let inner = one(Shape { n, ..shape }, n as f64 / select.folds as f64);
+    let rank = shape.rank.map(|rank| rank.min(n));
+    let inner = one(Shape { n, rank, ..shape }, n as f64 / select.folds as f64);
     let repeats = if select.once {
         1.0 / dataset.splits.len().max(1) as f64
     } else {

@@ -215,7 +215,8 @@ fn score_round(
     let y: Vec<usize> = round.fit.iter().map(|&i| dataset.y[i]).collect();
     let x = dataset.x.select(Axis(0), &round.fit);
     let kernel = &experiment.kernel;
-    let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par);
+    let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par)
+        .with_factor(experiment.factor.clone());
     let cross = problem.cross(dataset.x.select(Axis(0), &round.score).view());
     for (point, scored) in candidates.points.iter().zip(points) {
         if !scored.is_alive() {

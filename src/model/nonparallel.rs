@@ -115,16 +115,24 @@ fn fit_eliminated(
     let Shape { n, classes, .. } = problem.shape();
     let mut coefficients = Mat::zeros(n, classes);
     let mut certificates = Vec::with_capacity(classes);
+    let lengths: Vec<usize> = (0..classes)
+        .map(|l| hyperplanes.scheme.sides(problem.y(), l).far.len())
+        .collect();
+    let warm = problem.warm_start(&lengths);
+    let mut solutions = Vec::with_capacity(classes);
     for l in 0..classes {
         let plane = planes.plane(l)?;
         let terms = vec![far.in_coefficients(r); plane.far.len()];
-        let Solution { x, certificate, .. } = plane.solve(&terms, None, hyperplanes.settings(par));
+        let start = warm.as_ref().map(|warm| warm[l].as_slice());
+        let Solution { x, certificate, .. } = plane.solve(&terms, start, hyperplanes.settings(par));
         let lambda: Vec<f64> = x.iter().map(|x| r * x).collect();
         let near_values = plane.near_values(&lambda, None);
         let column = plane.coefficients(&lambda, &near_values);
         column_mut(&mut coefficients, l).copy_from_slice(&column);
         certificates.push(certificate.scaled(r));
+        solutions.push(x);
     }
+    problem.leave(solutions.into_iter());
     let machine = hyperplanes.machine(coefficients, problem.gram_with(bias), par)?;
     Ok(Fit {
         machine,
@@ -176,7 +184,12 @@ pub(super) fn fit_full(
     problem.require_every_class()?;
     let k = problem.gram_with(hyperplanes.bias);
     let term = |_: usize, i: usize, is_similar: bool| term(i, is_similar);
-    let solutions = solve_full(k, problem, hyperplanes, None, term);
+    let classes = problem.shape().classes;
+    let warm = problem.warm_start(&vec![k.n(); classes]);
+    let starts: Option<Vec<&[f64]>> =
+        (warm.as_ref()).map(|warm| warm.iter().map(Vec::as_slice).collect());
+    let solutions = solve_full(k, problem, hyperplanes, starts.as_deref(), term);
+    problem.leave(solutions.iter().map(|solution| solution.x.clone()));
     let certificates = solutions.iter().map(|solution| solution.certificate);
     let certificate = Certificate::total(certificates);
     let machine = hyperplanes.machine(coefficients(&solutions), k, problem.par())?;

@@ -18,6 +18,8 @@
 //! `K = G G^T`, either scheme: `C = r I + G_p^T G_p` is small, `M = r G_q C^-1 G_q^T`,
 //! `K_qp (S_pp)^-1 = G_q C^-1 G_p^T` and `f_p = g_p + G_p C^-1 (G_q^T lambda - G_p^T g_p)`.
 
+use std::sync::Arc;
+
 use faer::{Mat, MatRef, Par};
 
 use super::{FitError, Problem, Scheme};
@@ -60,7 +62,7 @@ pub struct Planes<'a> {
 
 enum Shared<'a> {
     /// `(K + r I)^-1`.
-    Inverse(Mat<f64>),
+    Inverse(Arc<Mat<f64>>),
     /// `G`.
     Factor(&'a LowRank),
 }
@@ -80,11 +82,14 @@ impl<'a> Planes<'a> {
         let shared = match (problem.gram_with(bias), scheme) {
             (Gram::Full(_), Scheme::Ovr) => return Ok(None),
             (Gram::Full(k), Scheme::Rvo) => {
-                let mut s = k.to_owned();
-                for i in 0..s.nrows() {
-                    s[(i, i)] += r;
-                }
-                Shared::Inverse(cholesky(s, r, par)?.into_inverse())
+                let make = || {
+                    let mut s = k.to_owned();
+                    for i in 0..s.nrows() {
+                        s[(i, i)] += r;
+                    }
+                    Ok(cholesky(s, r, par)?.into_inverse())
+                };
+                Shared::Inverse(problem.inverse(r, bias, make)?)
             }
             (Gram::LowRank(low), _) => Shared::Factor(low),
         };
@@ -101,7 +106,7 @@ impl<'a> Planes<'a> {
     /// class's dissimilar samples): `S^-1 g` or `G^T g`, in one product.
     pub fn pulls(&self, g: MatRef<'_, f64>) -> Mat<f64> {
         match &self.shared {
-            Shared::Inverse(s_inverse) => product(s_inverse.as_ref(), g, self.par),
+            Shared::Inverse(s_inverse) => product(s_inverse.as_ref().as_ref(), g, self.par),
             Shared::Factor(low) => product(low.rows(), g, self.par),
         }
     }
@@ -111,14 +116,14 @@ impl<'a> Planes<'a> {
         let Sides { near, far } = self.scheme.sides(self.y, l);
         let form = match &self.shared {
             Shared::Inverse(s_inverse) => {
-                let block = principal_submatrix(s_inverse.as_ref(), &far, 0.0);
+                let block = principal_submatrix(s_inverse.as_ref().as_ref(), &far, 0.0);
                 let schur = cholesky(block, self.r, self.par)?.into_inverse();
                 let mut reduced = schur.clone();
                 for i in 0..reduced.nrows() {
                     reduced[(i, i)] -= self.r;
                 }
                 Form::Inverse {
-                    s_inverse: s_inverse.as_ref(),
+                    s_inverse: s_inverse.as_ref().as_ref(),
                     schur,
                     reduced,
                 }

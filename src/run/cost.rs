@@ -118,8 +118,10 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         1.0
     };
     let flops = inner.flops * rounds as f64 * repeats;
+    // A sweep keeps two inverses, see `Problem::inverse`.
+    let kept = rank.map_or(16.0 * n as f64 * n as f64, |_| 0.0);
     last.and(Estimate {
         flops,
-        bytes: last.bytes + inner.bytes,
+        bytes: last.bytes + inner.bytes + kept,
     })
 }

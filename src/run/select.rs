@@ -9,12 +9,14 @@ use std::time::Instant;
 
 use faer::Par;
 use ndarray::Axis;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::prepare::{Candidates, Source};
 use crate::data::split;
 use crate::model::Problem;
+use crate::model::registry::Configured;
 use crate::seed::Seed;
 use crate::spec::{Experiment, Select, SelectOn};
 
@@ -216,28 +218,72 @@ fn score_round(
     let x = dataset.x.select(Axis(0), &round.fit);
     let kernel = &experiment.kernel;
     let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par)
-        .with_factor(experiment.factor.clone());
+        .with_factor(experiment.factor.clone())
+        .for_sweep();
     let cross = problem.cross(dataset.x.select(Axis(0), &round.score).view());
-    for (point, scored) in candidates.points.iter().zip(points) {
-        if !scored.is_alive() {
-            continue;
-        }
-        match point.fit(&problem, seed) {
-            Ok(fit) => {
-                let predicted = fit.machine.predict(cross.as_ref(), par);
-                let correct = round
-                    .score
-                    .iter()
-                    .zip(predicted)
-                    .filter(|&(&i, l)| dataset.y[i] == l)
-                    .count();
-                scored
-                    .scores
-                    .push(100.0 * correct as f64 / round.score.len() as f64);
-            }
-            Err(error) => scored.error = Some(source.explain(&error)),
+    problem.gram_with(false);
+    let score = |point: &dyn Configured, problem: &Problem| {
+        let fit = point
+            .fit(problem, seed)
+            .map_err(|error| source.explain(&error))?;
+        let predicted = fit.machine.predict(cross.as_ref(), problem.par());
+        let correct = round
+            .score
+            .iter()
+            .zip(predicted)
+            .filter(|&(&i, l)| dataset.y[i] == l)
+            .count();
+        Ok(100.0 * correct as f64 / round.score.len() as f64)
+    };
+    let alive: Vec<usize> = (0..points.len())
+        .filter(|&index| points[index].is_alive())
+        .collect();
+    let lanes = lanes(candidates, &alive);
+    // Side by side where fits are small; large ones use the threads inside, and less memory.
+    let is_small = problem.shape().n <= SMALL && par.degree() > 1;
+    let run = |lane: &Vec<usize>| -> Vec<(usize, Result<f64, String>)> {
+        let problem = problem.lane(if is_small { Par::Seq } else { par });
+        let point = |&index: &usize| candidates.points[index].as_ref();
+        lane.iter()
+            .map(|index| (*index, score(point(index), &problem)))
+            .collect()
+    };
+    let results: Vec<Vec<(usize, Result<f64, String>)>> = if is_small {
+        lanes.par_iter().map(run).collect()
+    } else {
+        lanes.iter().map(run).collect()
+    };
+    for (index, result) in results.into_iter().flatten() {
+        match result {
+            Ok(score) => points[index].scores.push(score),
+            Err(error) => points[index].error = Some(error),
         }
     }
+}
+
+/// Training samples up to which the points of a grid are fitted side by side.
+const SMALL: usize = 2000;
+
+/// Points that differ in nothing but `c`, by ascending `c`: each starts from the last one's solution.
+/// Which points are together does not depend on threads, so neither do the numbers.
+fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
+    let mut lanes: Vec<(Value, Vec<(f64, usize)>)> = Vec::new();
+    for &index in alive {
+        let mut key = candidates.points[index].params();
+        let c = key.as_object_mut().and_then(|params| params.remove("c"));
+        let c = c.and_then(|c| c.as_f64()).unwrap_or_default();
+        match lanes.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, lane)) => lane.push((c, index)),
+            None => lanes.push((key, vec![(c, index)])),
+        }
+    }
+    lanes
+        .into_iter()
+        .map(|(_, mut lane)| {
+            lane.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            lane.into_iter().map(|(_, index)| index).collect()
+        })
+        .collect()
 }
 
 fn best(points: &[Scored]) -> Option<usize> {

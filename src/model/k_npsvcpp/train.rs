@@ -98,7 +98,9 @@ impl<'a> Training<'a> {
         let k = problem.gram_with(options.bias);
         let laplacian = problem.laplacian(&options.graph);
         let sigma_max = if options.mu > 0.0 {
-            sigma_max(k, &laplacian, problem.par())
+            problem.once_per_graph(&options.graph, options.bias, || {
+                sigma_max(k, &laplacian, problem.par())
+            })
         } else {
             0.0
         };

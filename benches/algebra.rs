@@ -68,9 +68,9 @@ fn box_qp(bencher: divan::Bencher<'_, '_>, n: usize, far: Term) {
         ..Settings::default()
     };
     bencher.bench_local(|| {
-        let mut q = Dense {
+        let q = Dense {
             matrix: problem.gram(),
         };
-        box_qp::solve(&mut q, &terms, None, settings)
+        box_qp::solve(&q, &terms, None, settings)
     });
 }

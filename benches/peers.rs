@@ -1,6 +1,8 @@
 //! Our side of `scripts/bench-peers`: writes the samples of each case as .npy files for the other
 //! programs, times our own work on them (best of 3, kernel matrix included where theirs is), and
-//! prints one JSON object per case. Needs the real data (`NPSVCPP_DATA`).
+//! prints one JSON object per case. Needs the real data (`NPSVCPP_DATA`). Cases `growth-full-N` and
+//! `growth-pivoted-N` fit K-NPSVC++ to N samples of Pendigits, once; one per process, because the
+//! memory is that of the process.
 //!
 //! `cargo bench --profile dev --bench peers -- FOLDER [CASE...]`
 
@@ -10,12 +12,17 @@ use std::time::Instant;
 use faer::Par;
 use ndarray::{Array2, Axis};
 use npsvcpp::data::{Dataset, Store, splits};
-use npsvcpp::kernel::{Kernel, algebra};
+use npsvcpp::kernel::{Factor, Kernel, Pivoted, Resolved, algebra};
 use npsvcpp::model::{Problem, registry};
 use npsvcpp::seed::Seed;
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
-const CASES: [&str; 6] = [
+const CASES: [&str; 10] = [
+    "kernel-8000",
+    "sweep-binalpha",
+    "separate-binalpha",
+    "large",
     "svm-usps",
     "product-usps",
     "k-npsvcpp-rvo-usps",
@@ -34,11 +41,22 @@ fn main() {
         eprintln!("usage: cargo bench --profile dev --bench peers -- FOLDER [CASE...]");
         return;
     };
-    let wanted = |case: &&str| chosen.is_empty() || chosen.iter().any(|name| name == case);
-    for case in CASES.iter().filter(|case| wanted(case)) {
+    let all: Vec<String> = CASES.iter().map(|&case| case.to_owned()).collect();
+    for case in if chosen.is_empty() { &all } else { chosen } {
         let seconds = run(case, Path::new(folder));
-        println!("{}", json!({"case": case, "seconds": seconds}));
+        println!(
+            "{}",
+            json!({"case": case, "seconds": seconds, "peak_mb": peak_mb()})
+        );
     }
+}
+
+/// Most memory this process has held so far, in MiB, where the system tells.
+fn peak_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0)
 }
 
 fn par() -> Par {
@@ -112,15 +130,137 @@ fn best_of_3(mut work: impl FnMut()) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
+fn once(work: impl FnOnce()) -> f64 {
+    let begun = Instant::now();
+    work();
+    begun.elapsed().as_secs_f64()
+}
+
+/// Points in `classes` clouds, made without a generator: a fixed scramble of the indices.
+fn clouds(n: usize, dims: usize, classes: usize) -> (Array2<f64>, Vec<usize>) {
+    let noise = |i: usize, j: usize| {
+        let mixed = (i * 1_000_003 + j * 7919 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
+        mixed as f64 / (1_u64 << 53) as f64 - 0.5
+    };
+    let centre = |l: usize, j: usize| 0.25 * noise(n + l, j);
+    let y: Vec<usize> = (0..n).map(|i| i % classes).collect();
+    let x = Array2::from_shape_fn((n, dims), |(i, j)| centre(y[i], j) + noise(i, j));
+    (x, y)
+}
+
+fn configured(method: &str, params: Value) -> Box<dyn registry::Configured> {
+    let method = registry::find(method).expect("a method of the registry");
+    method.configure(&params).expect("valid parameters")
+}
+
+/// `exp(-d^2/t)` of 8000 points in 256 dimensions, the full square.
+fn kernel(folder: &Path) -> f64 {
+    let (x, _) = clouds(8000, 256, 10);
+    std::fs::write(folder.join("kernel-x.npy"), npy(&x)).unwrap_or_else(|error| panic!("{error}"));
+    let kernel = Resolved::new(&Kernel::default(), x.view());
+    best_of_3(|| {
+        std::hint::black_box(kernel.gram(x.view(), 0.0, par()));
+    })
+}
+
+/// 100 points of K-NPSVC++ on the first split of BinAlpha, each with nothing shared, or as `select`
+/// fits them: points that differ in `c` one after the other, two such lanes side by side.
+fn sweep(is_shared: bool) -> f64 {
+    let parts = first_split("binalpha");
+    let mut lanes = Vec::new();
+    for r1 in [0.05, 0.5] {
+        for gamma in [0.1, 0.4, 1.6, 4.0, 10.0] {
+            for mu in [0.01, 0.1] {
+                let point =
+                    |c: f64| json!({"scheme": "rvo", "r1": r1, "gamma": gamma, "mu": mu, "c": c});
+                lanes.push([0.1, 0.3, 1.0, 3.0, 10.0].map(point));
+            }
+        }
+    }
+    let fit = |params: &Value, problem: &Problem| {
+        let fit = configured("k-npsvcpp", params.clone()).fit(problem, &Seed::root(2024));
+        std::hint::black_box(fit.expect("the fit succeeds"));
+    };
+    best_of_3(|| {
+        if is_shared {
+            let problem = parts.problem().for_sweep();
+            problem.gram();
+            lanes.par_iter().for_each(|lane| {
+                let problem = problem.lane(Par::Seq);
+                lane.iter().for_each(|params| fit(params, &problem));
+            });
+        } else {
+            for params in lanes.iter().flatten() {
+                fit(params, &parts.problem());
+            }
+        }
+    })
+}
+
+/// 50,000 samples in 512 dimensions on a factor of rank 1500, the factor included.
+fn large() -> f64 {
+    let (x, y) = clouds(50_000, 512, 10);
+    let factor = Factor::Pivoted(Pivoted {
+        rank: Some(1500),
+        tolerance: 0.0,
+    });
+    let problem = Problem::new(x, y, 10, &Kernel::default(), 1e-6, par()).with_factor(factor);
+    let method = configured("k-npsvcpp", json!({"scheme": "rvo"}));
+    once(|| {
+        let fit = method
+            .fit(&problem, &Seed::root(2024))
+            .expect("the fit succeeds");
+        eprintln!("{:?}", fit.certificate);
+        eprintln!(
+            "factor error {:?}",
+            problem.low_rank().map(|low| low.error())
+        );
+    })
+}
+
+/// K-NPSVC++ on `n` samples of Pendigits, kernel or factor included.
+fn growth(kind: &str, n: usize) -> f64 {
+    let data: Dataset = Store::new(None, true)
+        .load("pendigits")
+        .unwrap_or_else(|error| panic!("{error}"));
+    let x = data.x.select(Axis(0), &(0..n).collect::<Vec<_>>());
+    let factor = match kind {
+        "pivoted" => Factor::Pivoted(Pivoted {
+            rank: Some(500),
+            tolerance: 0.0,
+        }),
+        _ => Factor::Full,
+    };
+    let problem = Problem::new(x, data.y[..n].to_vec(), 10, &Kernel::default(), 1e-6, par())
+        .with_factor(factor);
+    let method = configured("k-npsvcpp", json!({"scheme": "rvo"}));
+    once(|| {
+        std::hint::black_box(
+            method
+                .fit(&problem, &Seed::root(2024))
+                .expect("the fit succeeds"),
+        );
+    })
+}
+
 fn run(case: &str, folder: &Path) -> f64 {
+    match case.split('-').collect::<Vec<_>>()[..] {
+        ["kernel", _] => kernel(folder),
+        ["sweep", _] => sweep(true),
+        ["separate", _] => sweep(false),
+        ["large"] => large(),
+        ["growth", kind, n] => growth(kind, n.parse().expect("a number of samples")),
+        _ => on_split(case, folder),
+    }
+}
+
+/// Fits to the first split of the dataset that a case ends with.
+fn on_split(case: &str, folder: &Path) -> f64 {
     let name = case.rsplit('-').next().unwrap_or(case);
     let parts = first_split(name);
     parts.save(folder, name);
     let fit = |method: &str, params: Value| {
-        let method = registry::find(method)
-            .expect("a method of the registry")
-            .configure(&params)
-            .expect("valid parameters");
+        let method = configured(method, params);
         let problem = parts.problem();
         problem.gram();
         best_of_3(|| {
@@ -130,10 +270,7 @@ fn run(case: &str, folder: &Path) -> f64 {
     };
     match case {
         "svm-usps" => best_of_3(|| {
-            let method = registry::find("svm").expect("a method of the registry");
-            let method = method
-                .configure(&json!({"c": 10, "tolerance": 1e-3}))
-                .expect("valid parameters");
+            let method = configured("svm", json!({"c": 10, "tolerance": 1e-3}));
             let problem = parts.problem();
             let fit = method.fit(&problem, &Seed::root(2024));
             let cross = problem.cross(parts.x_test.view());

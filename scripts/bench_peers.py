@@ -15,11 +15,13 @@ from sklearn.svm import SVC
 
 FOLDER = sys.argv[1]
 OURS = {}
+PEAK = {}
 with open(os.path.join(FOLDER, "ours.jsonl")) as lines:
     for line in lines:
         if line.startswith("{"):
             entry = json.loads(line)
             OURS[entry["case"]] = entry["seconds"]
+            PEAK[entry["case"]] = entry["peak_mb"]
 
 
 def load(name):
@@ -46,6 +48,12 @@ def svc():
     gamma = 1.0 / width(x)
     work = lambda: SVC(C=10, gamma=gamma, tol=1e-3, cache_size=1000).fit(x, y).predict(x_test)
     return best_of(3, work)
+
+
+def rbf():
+    x = np.load(os.path.join(FOLDER, "kernel-x.npy"))
+    gamma = 1.0 / width(x)
+    return best_of(3, lambda: rbf_kernel(x, gamma=gamma))
 
 
 def clarabel_twsvm():
@@ -91,3 +99,28 @@ row("K-NPSVC++ rvo, USPS split, d=20", OURS["k-npsvcpp-rvo-usps"], product, "one
 row("K-NPSVC++ ovr, USPS split, d=20", OURS["k-npsvcpp-ovr-usps"], product, "one n x n product", "at most 8")
 row("K-NPSVC++ rvo, BinAlpha split, d=72", OURS["k-npsvcpp-rvo-binalpha"], 0.25, "0.25 s", "at most 1")
 row("TWSVM ovr, USPS split, all classes, gap 1e-4", OURS["twsvm-ovr-usps"], clarabel_twsvm(), "Clarabel", "at most 0.05")
+row("Gaussian kernel matrix, n=8000, m=256", OURS["kernel-8000"], rbf(), "scikit-learn rbf_kernel", "at most 0.56")
+row("K-NPSVC++, 100 points on a BinAlpha split, shared", OURS["sweep-binalpha"], OURS["separate-binalpha"],
+    "100 separate fits", "at most 0.25")
+row("K-NPSVC++ rvo, 50,000 x 512, 10 classes, rank 1500", OURS["large"], 300, "300 s", "at most 1")
+print()
+print(f"The last one held {PEAK['large'] / 1024:.2f} GiB at most; the aim is 6.")
+print()
+print("## Growth")
+print()
+print("K-NPSVC++ rvo on the first n samples of Pendigits, kernel matrix or factor (rank 500) included, once each in")
+print("a process of its own. The exponent is that of a straight line through the logarithms.")
+print()
+SIZES = [1000, 2000, 4000, 8000]
+print("| n | full: time | memory | pivoted: time | memory |")
+print("|---:|---:|---:|---:|---:|")
+for n in SIZES:
+    full, pivoted = f"growth-full-{n}", f"growth-pivoted-{n}"
+    print(f"| {n} | {OURS[full]:.2f} s | {PEAK[full]:.0f} MiB | {OURS[pivoted]:.2f} s | {PEAK[pivoted]:.0f} MiB |")
+exponents = []
+for table in (OURS, PEAK):
+    for kind in ("full", "pivoted"):
+        values = [table[f"growth-{kind}-{n}"] for n in SIZES]
+        exponents.append(np.polyfit(np.log(SIZES), np.log(values), 1)[0])
+time_full, time_pivoted, memory_full, memory_pivoted = exponents
+print(f"| exponent | {time_full:.2f} | {memory_full:.2f} | {time_pivoted:.2f} | {memory_pivoted:.2f} |")

@@ -5,7 +5,7 @@
 //! threads ran, or on which methods the experiment lists.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 
 /// A node of the seed tree.
@@ -45,6 +45,25 @@ impl Seed {
     }
 }
 
+/// Fisher and Yates, from the back.
+pub(crate) fn shuffle(items: &mut [usize], rng: &mut ChaCha8Rng) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(last as u64 + 1, rng) as usize);
+    }
+}
+
+/// A number in `0..bound`, every one equally likely: the high half of word times bound, words in the
+/// short first interval being drawn again (Lemire).
+fn below(bound: u64, rng: &mut ChaCha8Rng) -> u64 {
+    let reject = bound.wrapping_neg() % bound;
+    loop {
+        let product = u128::from(rng.next_u64()) * u128::from(bound);
+        if product as u64 >= reject {
+            return (product >> 64) as u64;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +83,16 @@ mod tests {
         assert_ne!(root.child("a"), root.child("b"));
         assert_ne!(root.child("a"), Seed::root(2).child("a"));
         assert_ne!(root.child("a").child("b"), root.child("b").child("a"));
+    }
+
+    #[test]
+    fn bounded_draws_are_even() {
+        let mut rng = Seed::root(1).rng();
+        let mut seen = [0usize; 7];
+        for _ in 0..70_000 {
+            seen[below(7, &mut rng) as usize] += 1;
+        }
+        // Standard deviation is 93; six of them.
+        assert!(seen.iter().all(|n| n.abs_diff(10_000) < 560), "{seen:?}");
     }
 }

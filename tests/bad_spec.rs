@@ -220,7 +220,7 @@ fn unknown_keys() {
             (
                 "bananas: 3",
                 &[
-                    "x.yaml:4:1: unknown key `bananas`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `methods`, `select`, `compare`, `record`, `render`, `slurm`",
+                    "x.yaml:4:1: unknown key `bananas`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `factor`, `methods`, `select`, `compare`, `record`, `render`, `slurm`",
                 ],
             ),
             (
@@ -383,7 +383,7 @@ fn missing_keys_and_empty_lists() {
             (
                 "name: x\ndataset: [usps]\nmethods: [k-twin]\n",
                 &[
-                    "x.yaml:2:1: unknown key `dataset`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `methods`, `select`, `compare`, `record`, `render`, `slurm`; did you mean `datasets`?",
+                    "x.yaml:2:1: unknown key `dataset`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `factor`, `methods`, `select`, `compare`, `record`, `render`, `slurm`; did you mean `datasets`?",
                 ],
             ),
         ],

@@ -540,7 +540,7 @@ impl Program {
             ..Settings::default()
         };
         box_qp::solve(
-            &mut Dense {
+            &Dense {
                 matrix: self.q.as_ref(),
             },
             &self.terms,

@@ -120,6 +120,9 @@ fn protocol(experiment: &Experiment) -> String {
         json(&experiment.kernel),
         experiment.jitter,
     );
+    if !experiment.factor.is_full() {
+        let _ = writeln!(text, "factor {}", json(&experiment.factor));
+    }
     if let Some(select) = &experiment.select {
         let _ = writeln!(text, "select {}", json(select));
     }

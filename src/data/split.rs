@@ -7,13 +7,12 @@ use std::path::Path;
 
 use ndarray::Axis;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::Rng;
 use sha2::{Digest, Sha256};
 
 use super::error::DataError;
 use super::image_sets::ImageSet;
 use super::{Dataset, Images, Samples, counts, hex};
-use crate::seed::Seed;
+use crate::seed::{Seed, shuffle};
 use crate::spec::Splits;
 
 /// A division into training and test samples, both ascending.
@@ -227,25 +226,6 @@ fn permutation(n: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
     order
 }
 
-/// Fisher and Yates, from the back.
-fn shuffle(items: &mut [usize], rng: &mut ChaCha8Rng) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, below(last as u64 + 1, rng) as usize);
-    }
-}
-
-/// A number in `0..bound`, every one equally likely: the high half of word times bound, words in the
-/// short first interval being drawn again (Lemire).
-fn below(bound: u64, rng: &mut ChaCha8Rng) -> u64 {
-    let reject = bound.wrapping_neg() % bound;
-    loop {
-        let product = u128::from(rng.next_u64()) * u128::from(bound);
-        if product as u64 >= reject {
-            return (product >> 64) as u64;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,17 +369,6 @@ mod tests {
         let part = subsample(&data, 6, &Seed::root(1)).unwrap();
         assert_eq!((part.fixed_train, part.y.len()), (Some(6), 10));
         assert_eq!(part.x.column(0).to_vec()[6..], [12.0, 13.0, 14.0, 15.0]);
-    }
-
-    #[test]
-    fn bounded_draws_are_even() {
-        let mut rng = Seed::root(1).rng();
-        let mut seen = [0usize; 7];
-        for _ in 0..70_000 {
-            seen[below(7, &mut rng) as usize] += 1;
-        }
-        // Standard deviation is 93; six of them.
-        assert!(seen.iter().all(|n| n.abs_diff(10_000) < 560), "{seen:?}");
     }
 
     proptest! {

@@ -7,9 +7,22 @@ use faer::{Accum, ColMut, ColRef, Mat, MatMut, MatRef, Par, Side};
 
 use super::registers::clear_upper_halves;
 
+/// Operations below which a second thread costs more than it saves.
+const WORTH_A_THREAD: f64 = 2e7;
+
+/// One thread for small products, `par` for others.
+fn by_work(par: Par, rows: usize, inner: usize, columns: usize) -> Par {
+    if 2.0 * rows as f64 * inner as f64 * columns as f64 > WORTH_A_THREAD {
+        par
+    } else {
+        Par::Seq
+    }
+}
+
 /// `a b`.
 pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
     let mut out = Mat::zeros(a.nrows(), b.ncols());
+    let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
     matmul(out.as_mut(), Accum::Replace, a, b, 1.0, par);
     clear_upper_halves();
     out
@@ -23,6 +36,7 @@ pub fn add_product(
     b: MatRef<'_, f64>,
     par: Par,
 ) {
+    let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
     matmul(out, Accum::Add, a, b, factor, par);
     clear_upper_halves();
 }
@@ -37,6 +51,7 @@ pub fn add_lower_product(
 ) {
     let whole = BlockStructure::Rectangular;
     let lower = BlockStructure::TriangularLower;
+    let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
     triangular_matmul(out, lower, Accum::Add, a, whole, b, whole, factor, par);
     clear_upper_halves();
 }

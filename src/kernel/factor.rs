@@ -1,11 +1,13 @@
-//! Cholesky factors `S = L L^T`, in place: a kernel matrix is large, so nothing is copied twice.
+//! Factors `S = L L^T` and `P S = L U`, in place: a kernel matrix is large, so nothing is copied twice.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
+use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::{
-    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+    solve_lower_triangular_in_place, solve_unit_lower_triangular_in_place,
+    solve_upper_triangular_in_place,
 };
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
@@ -85,9 +87,58 @@ impl Cholesky {
     }
 }
 
+/// The factors of a square matrix with rows exchanged.
+pub struct Lu {
+    factors: Mat<f64>,
+    /// Row `i` of the factors' product is row `rows[i]` of the matrix.
+    rows: Vec<usize>,
+    par: Par,
+}
+
+impl Lu {
+    /// Factors `s` in its own memory.
+    pub fn new(mut s: Mat<f64>, par: Par) -> Self {
+        let n = s.nrows();
+        let scratch = lu_in_place_scratch::<usize, f64>(n, n, par, Default::default());
+        let mut buffer = MemBuffer::new(scratch);
+        let (mut rows, mut inverse) = (vec![0; n], vec![0; n]);
+        lu_in_place(
+            s.as_mut(),
+            &mut rows,
+            &mut inverse,
+            par,
+            MemStack::new(&mut buffer),
+            Default::default(),
+        );
+        clear_upper_halves();
+        Self {
+            factors: s,
+            rows,
+            par,
+        }
+    }
+
+    /// `S^-1 right`.
+    pub fn solve(&self, right: MatRef<'_, f64>) -> Mat<f64> {
+        let factors = self.factors.as_ref();
+        let mut solution = Mat::from_fn(right.nrows(), right.ncols(), |i, j| {
+            right[(self.rows[i], j)]
+        });
+        solve_unit_lower_triangular_in_place(factors, solution.as_mut(), self.par);
+        solve_upper_triangular_in_place(factors, solution.as_mut(), self.par);
+        clear_upper_halves();
+        solution
+    }
+}
+
 /// The rows `rows` and columns `columns` of `m`.
 pub fn submatrix(m: MatRef<'_, f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
     Mat::from_fn(rows.len(), columns.len(), |i, j| m[(rows[i], columns[j])])
+}
+
+/// The columns `index` of `m`.
+pub fn columns(m: MatRef<'_, f64>, index: &[usize]) -> Mat<f64> {
+    Mat::from_fn(m.nrows(), index.len(), |i, j| m[(i, index[j])])
 }
 
 /// The rows and columns `index` of a symmetric `m`, with `ridge` added to the diagonal.
@@ -121,6 +172,19 @@ mod tests {
                 assert!((product[(i, j)] - expected).abs() < 1e-12);
             }
         }
+    }
+
+    #[test]
+    fn rows_are_exchanged_and_the_system_solved() {
+        // Without exchanges the first pivot would be zero.
+        let s = Mat::from_fn(
+            4,
+            4,
+            |i, j| if i == j { 0.0 } else { (1 + i + 2 * j) as f64 },
+        );
+        let right = Mat::from_fn(4, 2, |i, j| (3 * i + j) as f64 - 1.0);
+        let solution = Lu::new(s.clone(), Par::Seq).solve(right.as_ref());
+        assert!((&s * &solution - &right).norm_max() < 1e-12);
     }
 
     #[test]

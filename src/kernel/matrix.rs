@@ -72,6 +72,16 @@ impl Resolved {
         k
     }
 
+    /// `k(x_i, x_i)` of every row.
+    pub fn diagonal(&self, x: ArrayView2<'_, f64>) -> Vec<f64> {
+        let mut values = squared_norms(x);
+        match self {
+            Self::Gaussian { .. } => values.fill(1.0),
+            Self::Linear | Self::Polynomial { .. } => self.apply(&mut values, &[], 0.0),
+        }
+        values
+    }
+
     /// Kernel values between the rows of `a` (rows) and the rows of `b` (columns).
     pub fn cross(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
         let (a, b) = (self.placed(a, b), self.placed(b, b));

@@ -2,12 +2,16 @@
 
 pub mod algebra;
 mod factor;
+mod gram;
 mod graph;
+mod low_rank;
 mod matrix;
 pub(crate) mod registers;
 
-pub use factor::{Cholesky, NotPositiveDefinite, principal_submatrix, submatrix};
+pub use factor::{Cholesky, Lu, NotPositiveDefinite, columns, principal_submatrix, submatrix};
+pub use gram::Gram;
 pub use graph::{GraphOptions, GraphWeights, Laplacian};
+pub use low_rank::{Factor, LowRank, Pivoted};
 pub(crate) use matrix::mirror_lower;
 pub use matrix::{Resolved, mean_squared_distance, squared_distances, view};
 

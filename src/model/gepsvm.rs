@@ -11,13 +11,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use faer::{Mat, Par};
+use faer::Mat;
 
 use super::nonparallel::{self, Hyperplanes};
 use super::plane::{Plane, Planes, Sides, cholesky};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
-use crate::kernel::algebra::{add_times_vector, column_mut};
-use crate::kernel::principal_submatrix;
+use crate::kernel::algebra::column_mut;
 use crate::seed::Seed;
 use crate::solve::Certificate;
 use crate::solve::lanczos::{self, Eigenpair};
@@ -65,23 +64,19 @@ impl Method for Gepsvm {
             bias: self.bias,
             tolerance: RELATIVE_RESIDUAL,
         };
-        problem.require_every_class()?;
-        let planes = match self.scheme {
-            Scheme::Ovr => None,
-            Scheme::Rvo => Some(Planes::new(problem, self.delta, self.bias)?),
-        };
+        let planes = Planes::new(problem, self.delta, self.scheme, self.bias)?;
+        let k = problem.gram_with(self.bias);
         let Shape { n, classes, .. } = problem.shape();
         let mut coefficients = Mat::zeros(n, classes);
         let mut certificates = Vec::with_capacity(classes);
         for l in 0..classes {
             let (found, column) = match &planes {
+                Some(planes) => eliminated(&planes.plane(l)?),
                 None => self.one_versus_rest(problem, l)?,
-                Some(planes) => eliminated(&planes.plane(l)?, problem.par()),
             };
             column_mut(&mut coefficients, l).copy_from_slice(&column);
             certificates.push(ratio_certificate(&found, self.delta));
         }
-        let k = problem.gram_with(self.bias);
         let machine = hyperplanes.machine(coefficients, k, problem.par())?;
         Ok(Fit {
             machine,
@@ -109,15 +104,11 @@ impl Gepsvm {
     ) -> Result<(Eigenpair, Vec<f64>), FitError> {
         let (k, par) = (problem.gram_with(self.bias), problem.par());
         let Sides { near, far } = Scheme::Ovr.sides(problem.y(), l);
-        let factor = cholesky(principal_submatrix(k, &near, self.delta), self.delta, par)?;
-        let values = |weights: &[f64]| {
-            let mut values = vec![0.0; weights.len()];
-            add_times_vector(&mut values, 1.0, k, weights, par);
-            values
-        };
+        let factor = cholesky(k.principal_submatrix(&near, self.delta), self.delta, par)?;
+        let values = |weights: &[f64]| k.times_vector(weights, par);
         // `x` on the dissimilar samples and `-(S_pp)^-1 K_pq x` on the similar ones.
         let extended = |x: &[f64]| {
-            let mut weights = vec![0.0; k.nrows()];
+            let mut weights = vec![0.0; k.n()];
             for (&j, x) in far.iter().zip(x) {
                 weights[j] = *x;
             }
@@ -139,13 +130,10 @@ impl Gepsvm {
     }
 }
 
-/// Few dissimilar samples: `M` itself.
-fn eliminated(plane: &Plane<'_>, par: Par) -> (Eigenpair, Vec<f64>) {
-    let m = plane.reduced_matrix();
-    let found = lanczos::largest(m.nrows(), RELATIVE_RESIDUAL, |x| {
-        let mut out = vec![0.0; x.len()];
-        add_times_vector(&mut out, 1.0, m.as_ref(), x, par);
-        out
+/// Few dissimilar samples, or a factor: `M` itself.
+fn eliminated(plane: &Plane<'_>) -> (Eigenpair, Vec<f64>) {
+    let found = lanczos::largest(plane.far.len(), RELATIVE_RESIDUAL, |x| {
+        plane.times_vector(x)
     });
     let near_values = plane.near_values(&found.vector, None);
     let column = plane.coefficients(&found.vector, &near_values);

@@ -207,6 +207,7 @@ where
             n: x.nrows(),
             dims: x.ncols(),
             classes: labels.len(),
+            rank: None,
         })?;
 
         let problem = Problem::new(

@@ -7,7 +7,7 @@ use crate::kernel::algebra::add_product;
 /// Functions `f_l(x) = sum_i coefficients[i, l] k(x_i, x) + offsets[l]` and a [`Rule`].
 #[derive(Clone, Debug)]
 pub struct KernelMachine {
-    /// One column per function, one row per training sample.
+    /// One column per function, one row per sample of the expansion.
     pub coefficients: Mat<f64>,
     pub offsets: Vec<f64>,
     pub rule: Rule,

@@ -40,6 +40,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::LowRank;
 use crate::kernel::algebra::add_product;
 use crate::seed::Seed;
 use crate::solve::Certificate;
@@ -98,7 +99,7 @@ pub struct Fit {
 /// A learnt representation and the way to it.
 #[derive(Clone, Debug)]
 pub struct Learnt {
-    /// `A` and offsets such that `z(x) = A^T k(X, x) + offsets`; one row per training sample.
+    /// `A` and offsets such that `z(x) = A^T k(X, x) + offsets`; one row per sample of the expansion.
     pub frame: Mat<f64>,
     pub offsets: Vec<f64>,
     /// The machine after each iteration, as it would be had that been the last.
@@ -134,11 +135,31 @@ impl Fit {
     }
 }
 
+impl Fit {
+    /// Expansions in all training samples become expansions in the pivots of the kernel's factor,
+    /// with the same values.
+    fn move_to_pivots(&mut self, low: &LowRank, par: Par) {
+        let on_pivots = |coefficients: &mut Mat<f64>| {
+            *coefficients = low.on_pivots(coefficients.as_ref(), par);
+        };
+        on_pivots(&mut self.machine.coefficients);
+        if let Some(learnt) = &mut self.learnt {
+            on_pivots(&mut learnt.frame);
+            for step in &mut learnt.steps {
+                on_pivots(&mut step.coefficients);
+            }
+        }
+    }
+}
+
 /// [`Method::fit`] where neither the kernel matrix nor the answer holds anything but numbers.
 fn fit_finite<M: Method>(method: &M, problem: &Problem, seed: &Seed) -> Result<Fit, FitError> {
     problem.require_finite_kernel()?;
-    let fit = method.fit(problem, seed)?;
+    let mut fit = method.fit(problem, seed)?;
     fit.require_finite()?;
+    if let Some(low) = problem.low_rank() {
+        fit.move_to_pivots(low, problem.par());
+    }
     Ok(fit)
 }
 
@@ -174,6 +195,8 @@ pub struct Shape {
     pub n: usize,
     pub dims: usize,
     pub classes: usize,
+    /// Columns of the kernel matrix's factor, where it has one.
+    pub rank: Option<usize>,
 }
 
 /// What a fit costs beyond the kernel matrix it is given.

@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use faer::{Mat, MatRef, Par};
 
 use super::nonparallel::{self, Hyperplanes};
-use super::plane::{Sides, cholesky};
+use super::plane::{Sides, cholesky, shifted_gram};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
-use crate::kernel::algebra::add_lower_product;
-use crate::kernel::{Cholesky, mirror_lower, principal_submatrix, submatrix};
+use crate::kernel::algebra::{add_lower_product, add_times_vector, column, column_mut, inner};
+use crate::kernel::{Cholesky, Gram, mirror_lower, principal_submatrix, submatrix};
 use crate::seed::Seed;
 use crate::solve::Certificate;
-use crate::solve::box_qp::{self, Dense, Term};
+use crate::solve::box_qp::{self, Dense, Factored, Term};
 
 /// Parameters of NHSVM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,13 +82,24 @@ impl Method for Nhsvm {
         let mut certificates = Vec::with_capacity(classes);
         for l in 0..classes {
             let sides = Scheme::Ovr.sides(problem.y(), l);
-            let pair = Pair::new(k, self.r, &sides, par)?;
             let terms = vec![Term::hinge(self.c).in_coefficients(self.r); n];
-            let mut q = Dense {
-                matrix: pair.matrix.as_ref(),
+            let settings = hyperplanes.settings(par);
+            let (solution, column) = match k {
+                Gram::Full(k) => {
+                    let pair = Pair::new(k, self.r, &sides, par)?;
+                    let matrix = pair.matrix.as_ref();
+                    let solution = box_qp::solve(&Dense { matrix }, &terms, None, settings);
+                    let column = pair.coefficients(k, &solution.x, &sides, self.scheme);
+                    (solution, column)
+                }
+                Gram::LowRank(low) => {
+                    let pair = FactoredPair::new(low.rows(), self.r, &sides, par)?;
+                    let rows = pair.rows.as_ref();
+                    let solution = box_qp::solve(&Factored { rows }, &terms, None, settings);
+                    let column = pair.coefficients(low.rows(), &solution.x, &sides, self.scheme);
+                    (solution, column)
+                }
             };
-            let solution = box_qp::solve(&mut q, &terms, None, hyperplanes.settings(par));
-            let column = pair.coefficients(k, &solution.x, &sides, self.scheme);
             for (i, value) in column.into_iter().enumerate() {
                 coefficients[(i, l)] = value;
             }
@@ -106,6 +117,12 @@ impl Method for Nhsvm {
     fn cost(&self, shape: Shape) -> Cost {
         let (n, classes) = (shape.n as f64, shape.classes as f64);
         let plain = nonparallel::full_dual_cost(shape);
+        if shape.rank.is_some() {
+            return Cost {
+                flops: 4.0 * plain.flops,
+                bytes: 2.0 * plain.bytes,
+            };
+        }
         Cost {
             flops: plain.flops + classes * 2.0 * n.powi(3),
             bytes: plain.bytes + 24.0 * n * n,
@@ -177,6 +194,67 @@ impl Pair {
         factor.solve(values.as_mut());
         for (a, &i) in index.iter().enumerate() {
             coefficients[i] -= values[(a, 0)];
+        }
+        coefficients
+    }
+}
+
+/// The same with a factor `K = G G^T`: `N_p = r G C_p^-1 G^T` with `C_p = r I + G_p^T G_p`.
+struct FactoredPair {
+    /// The factor of the joint matrix: `sqrt(r) L^-1 G^T` for both sides, one above the other, the
+    /// columns times their signs.
+    rows: Mat<f64>,
+    signs: Vec<f64>,
+    near: Cholesky,
+    far: Cholesky,
+}
+
+impl FactoredPair {
+    fn new(g: MatRef<'_, f64>, r: f64, sides: &Sides, par: Par) -> Result<Self, FitError> {
+        let mut signs = vec![1.0; g.ncols()];
+        for &i in &sides.near {
+            signs[i] = -1.0;
+        }
+        let near = shifted_gram(g, &sides.near, r, par)?;
+        let far = shifted_gram(g, &sides.far, r, par)?;
+        let rank = g.nrows();
+        let mut rows = Mat::from_fn(2 * rank, g.ncols(), |a, i| {
+            r.sqrt() * signs[i] * g[(a % rank, i)]
+        });
+        let (above, below) = rows.as_mut().split_at_row_mut(rank);
+        near.solve_lower(above);
+        far.solve_lower(below);
+        Ok(Self {
+            rows,
+            signs,
+            near,
+            far,
+        })
+    }
+
+    /// As [`Pair::coefficients`]: `(r I + K_pp)^-1 K_p: b = G_p C_p^-1 G^T b`.
+    fn coefficients(
+        &self,
+        g: MatRef<'_, f64>,
+        x: &[f64],
+        sides: &Sides,
+        scheme: Scheme,
+    ) -> Vec<f64> {
+        let (index, factor, sign) = match scheme {
+            Scheme::Ovr => (&sides.near, &self.near, 1.0),
+            Scheme::Rvo => (&sides.far, &self.far, -1.0),
+        };
+        let mut coefficients: Vec<f64> = x
+            .iter()
+            .zip(&self.signs)
+            .map(|(x, s)| sign * s * x)
+            .collect();
+        let mut inside = Mat::zeros(g.nrows(), 1);
+        add_times_vector(column_mut(&mut inside, 0), 1.0, g, &coefficients, Par::Seq);
+        factor.solve(inside.as_mut());
+        let inside = column(inside.as_ref(), 0);
+        for &i in index {
+            coefficients[i] -= inner(column(g, i), inside);
         }
         coefficients
     }

@@ -3,13 +3,14 @@
 //! A constant feature (`bias`) makes the kernel `k + 1`; the machine then predicts with the plain
 //! kernel and the offset `sum_i b_il`, because `sum_i b_i (k(x_i, x) + 1)` is just that.
 
-use faer::{Mat, MatRef, Par};
+use faer::{Mat, Par};
 
 use super::plane::Planes;
 use super::{Cost, Fit, FitError, KernelMachine, Problem, Rule, Scheme, Shape};
-use crate::kernel::algebra::{column, column_mut, inner, product};
+use crate::kernel::Gram;
+use crate::kernel::algebra::{column, column_mut, inner};
 use crate::solve::Certificate;
-use crate::solve::box_qp::{self, Dense, Program, Settings, Solution, Term};
+use crate::solve::box_qp::{self, Program, Settings, Solution, Term};
 
 /// The options every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,10 +36,10 @@ impl Hyperplanes {
     pub(super) fn machine(
         &self,
         coefficients: Mat<f64>,
-        k: MatRef<'_, f64>,
+        k: Gram<'_>,
         par: Par,
     ) -> Result<KernelMachine, FitError> {
-        let values = product(k, coefficients.as_ref(), par);
+        let values = k.times(coefficients.as_ref(), par);
         let squared =
             |l| inner(column(coefficients.as_ref(), l), column(values.as_ref(), l)).max(0.0);
         let norms = (0..coefficients.ncols())
@@ -85,41 +86,53 @@ impl Hyperplanes {
 
 /// Square loss on the similar samples, a loss with conjugate `far` on the dissimilar ones.
 ///
-/// One versus rest: few similar samples, so the dual in all expansion coefficients has few free
-/// ones. Rest versus one: many, which [`super::plane`] eliminates.
+/// Where it pays, [`super::plane`] eliminates the similar samples. One versus rest they are few, so
+/// the dual in all expansion coefficients has few free ones.
 pub(super) fn fit_square_similarity(
     problem: &Problem,
     hyperplanes: Hyperplanes,
     far: Term,
 ) -> Result<Fit, FitError> {
-    match hyperplanes.scheme {
-        Scheme::Ovr => fit_full(problem, hyperplanes, |_, is_similar| {
+    let Hyperplanes {
+        r, scheme, bias, ..
+    } = hyperplanes;
+    match Planes::new(problem, r, scheme, bias)? {
+        Some(planes) => fit_eliminated(problem, &planes, hyperplanes, far),
+        None => fit_full(problem, hyperplanes, |_, is_similar| {
             if is_similar { Term::square() } else { far }
         }),
-        Scheme::Rvo => fit_eliminated(problem, hyperplanes, far),
     }
 }
 
-fn fit_eliminated(problem: &Problem, hyperplanes: Hyperplanes, far: Term) -> Result<Fit, FitError> {
+fn fit_eliminated(
+    problem: &Problem,
+    planes: &Planes<'_>,
+    hyperplanes: Hyperplanes,
+    far: Term,
+) -> Result<Fit, FitError> {
     let Hyperplanes { r, bias, .. } = hyperplanes;
     let par = problem.par();
-    let planes = Planes::new(problem, r, bias)?;
     let Shape { n, classes, .. } = problem.shape();
     let mut coefficients = Mat::zeros(n, classes);
     let mut certificates = Vec::with_capacity(classes);
+    let lengths: Vec<usize> = (0..classes)
+        .map(|l| hyperplanes.scheme.sides(problem.y(), l).far.len())
+        .collect();
+    let warm = problem.warm_start(&lengths);
+    let mut solutions = Vec::with_capacity(classes);
     for l in 0..classes {
         let plane = planes.plane(l)?;
-        let m = plane.reduced_matrix();
         let terms = vec![far.in_coefficients(r); plane.far.len()];
-        let mut q = Dense { matrix: m.as_ref() };
-        let Solution { x, certificate, .. } =
-            box_qp::solve(&mut q, &terms, None, hyperplanes.settings(par));
+        let start = warm.as_ref().map(|warm| warm[l].as_slice());
+        let Solution { x, certificate, .. } = plane.solve(&terms, start, hyperplanes.settings(par));
         let lambda: Vec<f64> = x.iter().map(|x| r * x).collect();
         let near_values = plane.near_values(&lambda, None);
         let column = plane.coefficients(&lambda, &near_values);
         column_mut(&mut coefficients, l).copy_from_slice(&column);
         certificates.push(certificate.scaled(r));
+        solutions.push(x);
     }
+    problem.leave(solutions.into_iter());
     let machine = hyperplanes.machine(coefficients, problem.gram_with(bias), par)?;
     Ok(Fit {
         machine,
@@ -132,7 +145,7 @@ fn fit_eliminated(problem: &Problem, hyperplanes: Hyperplanes, far: Term) -> Res
 /// Any losses, all classes, on the full duals in the expansion coefficients:
 /// `term(class, sample, is_similar)`.
 pub(super) fn solve_full(
-    k: MatRef<'_, f64>,
+    k: Gram<'_>,
     problem: &Problem,
     hyperplanes: Hyperplanes,
     starts: Option<&[&[f64]]>,
@@ -141,7 +154,7 @@ pub(super) fn solve_full(
     let r = hyperplanes.r;
     let terms_of = |l: usize| {
         let similar = |i: usize| (problem.y()[i] == l) == (hyperplanes.scheme == Scheme::Ovr);
-        (0..k.nrows())
+        (0..k.n())
             .map(|i| term(l, i, similar(i)).in_coefficients(r))
             .collect()
     };
@@ -171,7 +184,12 @@ pub(super) fn fit_full(
     problem.require_every_class()?;
     let k = problem.gram_with(hyperplanes.bias);
     let term = |_: usize, i: usize, is_similar: bool| term(i, is_similar);
-    let solutions = solve_full(k, problem, hyperplanes, None, term);
+    let classes = problem.shape().classes;
+    let warm = problem.warm_start(&vec![k.n(); classes]);
+    let starts: Option<Vec<&[f64]>> =
+        (warm.as_ref()).map(|warm| warm.iter().map(Vec::as_slice).collect());
+    let solutions = solve_full(k, problem, hyperplanes, starts.as_deref(), term);
+    problem.leave(solutions.iter().map(|solution| solution.x.clone()));
     let certificates = solutions.iter().map(|solution| solution.certificate);
     let certificate = Certificate::total(certificates);
     let machine = hyperplanes.machine(coefficients(&solutions), k, problem.par())?;
@@ -193,6 +211,9 @@ pub(super) fn coefficients(solutions: &[Solution]) -> Mat<f64> {
 pub(super) fn square_similarity_cost(shape: Shape, scheme: Scheme) -> Cost {
     let (n, classes) = (shape.n as f64, shape.classes as f64);
     let own = n / classes;
+    if let Some(rank) = shape.rank {
+        return low_rank_cost(shape, rank);
+    }
     match scheme {
         Scheme::Ovr => full_dual_cost(shape),
         Scheme::Rvo => Cost {
@@ -207,10 +228,23 @@ pub(super) fn square_similarity_cost(shape: Shape, scheme: Scheme) -> Cost {
 /// that of the inverse and of what computing it takes.
 pub(super) fn full_dual_cost(shape: Shape) -> Cost {
     let (n, classes) = (shape.n as f64, shape.classes as f64);
+    if let Some(rank) = shape.rank {
+        return low_rank_cost(shape, rank);
+    }
     let steps = (n * n / 5000.0).clamp(0.5 * n, 4.0 * n);
     let systems = 12.0 * (n / classes + n / 4.0).min(n).powi(3) / 3.0;
     Cost {
         flops: classes * (steps * 12.0 * n + systems),
         bytes: 16.0 * n * n + 16.0 * n * classes,
+    }
+}
+
+/// Cost of either with a factor of the kernel matrix: a dozen systems per class of O(n rank^2)
+/// operations. The memory is that of a few copies of the factor and of a system per class.
+fn low_rank_cost(shape: Shape, rank: usize) -> Cost {
+    let (n, classes, rank) = (shape.n as f64, shape.classes as f64, rank as f64);
+    Cost {
+        flops: classes * (12.0 * n * rank * rank + rank.powi(3)),
+        bytes: 8.0 * (3.0 * n * rank + (classes + 2.0) * rank * rank + 4.0 * n * classes),
     }
 }

@@ -1,8 +1,8 @@
-//! Rest versus one with a square similarity loss: the many similar samples are eliminated exactly.
+//! A square similarity loss: the similar samples are eliminated exactly.
 //!
-//! For hyperplane `l` let `p` be the similar samples (all other classes), `q` the dissimilar ones
-//! (class `l`) and `S = K + r I`. The dual of `min_u r/2 |u - g|^2 + 1/2 sum_p f_i^2 + sum_q
-//! loss(f_j)` has one variable per dissimilar sample and the matrix
+//! For hyperplane `l` let `p` be the similar samples, `q` the dissimilar ones and `S = K + r I`. The
+//! dual of `min_u r/2 |u - g|^2 + 1/2 sum_p f_i^2 + sum_q loss(f_j)` has one variable per dissimilar
+//! sample and the matrix
 //!
 //! ```text
 //! M / r,   M = K_qq - K_qp (S_pp)^-1 K_pq,
@@ -13,14 +13,19 @@
 //! `f_p = (S_pp)^-1 (r g_p + K_pq lambda)`. Then `u = g + phi(X) e / r`, `e_q = lambda`,
 //! `e_p = -f_p`.
 //!
-//! ONE inverse of `S` serves all classes: `M = ((S^-1)_qq)^-1 - r I` and
-//! `(S_pp)^-1 K_pq = -(S^-1)_pq ((S^-1)_qq)^-1`.
+//! Rest versus one, where `q` is small: ONE inverse of `S` serves all classes,
+//! `M = ((S^-1)_qq)^-1 - r I` and `(S_pp)^-1 K_pq = -(S^-1)_pq ((S^-1)_qq)^-1`. With a factor
+//! `K = G G^T`, either scheme: `C = r I + G_p^T G_p` is small, `M = r G_q C^-1 G_q^T`,
+//! `K_qp (S_pp)^-1 = G_q C^-1 G_p^T` and `f_p = g_p + G_p C^-1 (G_q^T lambda - G_p^T g_p)`.
+
+use std::sync::Arc;
 
 use faer::{Mat, MatRef, Par};
 
 use super::{FitError, Problem, Scheme};
-use crate::kernel::algebra::add_times_vector;
-use crate::kernel::{Cholesky, principal_submatrix};
+use crate::kernel::algebra::{add_lower_product, add_times_vector, column_mut, product};
+use crate::kernel::{Cholesky, Gram, LowRank, columns, principal_submatrix};
+use crate::solve::box_qp::{self, Dense, Factored, Settings, Solution, Term};
 
 /// Similar (`near`) and dissimilar (`far`) samples of one hyperplane, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,49 +51,122 @@ impl Scheme {
     }
 }
 
-/// The factorisation all hyperplanes of a problem share.
+/// What all hyperplanes of a problem share.
 pub struct Planes<'a> {
     y: &'a [usize],
     par: Par,
     r: f64,
-    s_inverse: Mat<f64>,
+    scheme: Scheme,
+    shared: Shared<'a>,
+}
+
+enum Shared<'a> {
+    /// `(K + r I)^-1`.
+    Inverse(Arc<Mat<f64>>),
+    /// `G`.
+    Factor(&'a LowRank),
 }
 
 impl<'a> Planes<'a> {
-    /// Prepares the elimination for regulariser `r > 0`; `bias` appends a constant feature.
-    pub fn new(problem: &'a Problem, r: f64, bias: bool) -> Result<Self, FitError> {
+    /// Prepares the elimination for regulariser `r > 0`, if that is worth while: one versus rest
+    /// leaves nearly all samples, unless there is a factor of the kernel matrix. `bias` appends a
+    /// constant feature.
+    pub fn new(
+        problem: &'a Problem,
+        r: f64,
+        scheme: Scheme,
+        bias: bool,
+    ) -> Result<Option<Self>, FitError> {
         problem.require_every_class()?;
         let par = problem.par();
-        let mut s = problem.gram_with(bias).to_owned();
-        for i in 0..s.nrows() {
-            s[(i, i)] += r;
-        }
-        Ok(Self {
+        let shared = match (problem.gram_with(bias), scheme) {
+            (Gram::Full(_), Scheme::Ovr) => return Ok(None),
+            (Gram::Full(k), Scheme::Rvo) => {
+                let make = || {
+                    let mut s = k.to_owned();
+                    for i in 0..s.nrows() {
+                        s[(i, i)] += r;
+                    }
+                    Ok(cholesky(s, r, par)?.into_inverse())
+                };
+                Shared::Inverse(problem.inverse(r, bias, make)?)
+            }
+            (Gram::LowRank(low), _) => Shared::Factor(low),
+        };
+        Ok(Some(Self {
             y: problem.y(),
             par,
             r,
-            s_inverse: cholesky(s, r, par)?.into_inverse(),
-        })
+            scheme,
+            shared,
+        }))
     }
 
-    /// `(K + r I)^-1`.
-    pub fn s_inverse(&self) -> MatRef<'_, f64> {
-        self.s_inverse.as_ref()
+    /// What [`Plane::pull`] asks for, for functions with values `g` (a column per class, zero on the
+    /// class's dissimilar samples): `S^-1 g` or `G^T g`, in one product.
+    pub fn pulls(&self, g: MatRef<'_, f64>) -> Mat<f64> {
+        match &self.shared {
+            Shared::Inverse(s_inverse) => product(s_inverse.as_ref().as_ref(), g, self.par),
+            Shared::Factor(low) => product(low.rows(), g, self.par),
+        }
     }
 
     /// The hyperplane of class `l`.
     pub fn plane(&self, l: usize) -> Result<Plane<'_>, FitError> {
-        let Sides { near, far } = Scheme::Rvo.sides(self.y, l);
-        let block = principal_submatrix(self.s_inverse.as_ref(), &far, 0.0);
+        let Sides { near, far } = self.scheme.sides(self.y, l);
+        let form = match &self.shared {
+            Shared::Inverse(s_inverse) => {
+                let block = principal_submatrix(s_inverse.as_ref().as_ref(), &far, 0.0);
+                let schur = cholesky(block, self.r, self.par)?.into_inverse();
+                let mut reduced = schur.clone();
+                for i in 0..reduced.nrows() {
+                    reduced[(i, i)] -= self.r;
+                }
+                Form::Inverse {
+                    s_inverse: s_inverse.as_ref().as_ref(),
+                    schur,
+                    reduced,
+                }
+            }
+            Shared::Factor(low) => {
+                let c = shifted_gram(low.rows(), &near, self.r, self.par)?;
+                let mut reduced = columns(low.rows(), &far);
+                reduced *= faer::Scale(self.r.sqrt());
+                c.solve_lower(reduced.as_mut());
+                Form::Factor {
+                    rows: low.rows(),
+                    c,
+                    reduced,
+                }
+            }
+        };
         Ok(Plane {
             r: self.r,
             par: self.par,
             near,
             far,
-            s_inverse: self.s_inverse.as_ref(),
-            schur: cholesky(block, self.r, self.par)?.into_inverse(),
+            form,
         })
     }
+}
+
+/// The Cholesky factor of `r I + G_p^T G_p`.
+pub(super) fn shifted_gram(
+    rows: MatRef<'_, f64>,
+    index: &[usize],
+    r: f64,
+    par: Par,
+) -> Result<Cholesky, FitError> {
+    let some = columns(rows, index);
+    let mut c = Mat::from_fn(
+        rows.nrows(),
+        rows.nrows(),
+        |i, j| {
+            if i == j { r } else { 0.0 }
+        },
+    );
+    add_lower_product(c.as_mut(), 1.0, some.as_ref(), some.transpose(), par);
+    cholesky(c, r, par)
 }
 
 pub(super) fn cholesky(s: Mat<f64>, ridge: f64, par: Par) -> Result<Cholesky, FitError> {
@@ -104,9 +182,25 @@ pub struct Plane<'a> {
     par: Par,
     pub near: Vec<usize>,
     pub far: Vec<usize>,
-    s_inverse: MatRef<'a, f64>,
-    /// `((S^-1)_qq)^-1`.
-    schur: Mat<f64>,
+    form: Form<'a>,
+}
+
+enum Form<'a> {
+    Inverse {
+        s_inverse: MatRef<'a, f64>,
+        /// `((S^-1)_qq)^-1`.
+        schur: Mat<f64>,
+        /// `M`.
+        reduced: Mat<f64>,
+    },
+    Factor {
+        /// `G^T`.
+        rows: MatRef<'a, f64>,
+        /// Of `C`, lower factor `L`.
+        c: Cholesky,
+        /// `sqrt(r) L^-1 G_q^T`: with it, `M` is this transposed times this.
+        reduced: Mat<f64>,
+    },
 }
 
 /// What a known function `g` contributes: see [`Plane::pull`].
@@ -114,47 +208,101 @@ pub struct Plane<'a> {
 pub struct Pull {
     /// `K_qp (S_pp)^-1 g_p`, on the dissimilar samples.
     pub at_far: Vec<f64>,
-    /// `(S^-1 g)_p` with `g` zero on the dissimilar samples.
+    /// What is known of `f_p` by now: `r (S^-1 g)_p`, or all that `g` contributes if there is a
+    /// factor.
     at_near: Vec<f64>,
 }
 
 impl Plane<'_> {
-    /// `M = K_qq - K_qp (S_pp)^-1 K_pq`.
-    pub fn reduced_matrix(&self) -> Mat<f64> {
-        let mut m = self.schur.clone();
-        for i in 0..m.nrows() {
-            m[(i, i)] -= self.r;
+    /// Solves the box QP with the matrix `M`.
+    pub fn solve(&self, terms: &[Term], start: Option<&[f64]>, settings: Settings) -> Solution {
+        match &self.form {
+            Form::Inverse { reduced, .. } => {
+                let matrix = reduced.as_ref();
+                box_qp::solve(&Dense { matrix }, terms, start, settings)
+            }
+            Form::Factor { reduced, .. } => {
+                let rows = reduced.as_ref();
+                box_qp::solve(&Factored { rows }, terms, start, settings)
+            }
         }
-        m
     }
 
-    /// The contribution of a function `g`: `s_inverse_g` is `S^-1 g` with `g` zero on the dissimilar
-    /// samples, which a caller computes for all classes in one product.
-    pub fn pull(&self, s_inverse_g: &[f64]) -> Pull {
-        let at = |index: &[usize]| -> Vec<f64> { index.iter().map(|&i| s_inverse_g[i]).collect() };
-        let mut at_far = vec![0.0; self.far.len()];
-        let schur = self.schur.as_ref();
-        add_times_vector(&mut at_far, -1.0, schur, &at(&self.far), self.par);
-        Pull {
-            at_far,
-            at_near: at(&self.near),
+    /// `M x`.
+    pub fn times_vector(&self, x: &[f64]) -> Vec<f64> {
+        let mut values = vec![0.0; x.len()];
+        match &self.form {
+            Form::Inverse { reduced, .. } => {
+                add_times_vector(&mut values, 1.0, reduced.as_ref(), x, self.par);
+            }
+            Form::Factor { reduced, .. } => {
+                let mut inside = vec![0.0; reduced.nrows()];
+                add_times_vector(&mut inside, 1.0, reduced.as_ref(), x, self.par);
+                add_times_vector(&mut values, 1.0, reduced.transpose(), &inside, self.par);
+            }
+        }
+        values
+    }
+
+    /// The contribution of a function with values `g`, zero on the dissimilar samples, of which
+    /// `pulled` is the column of [`Planes::pulls`].
+    pub fn pull(&self, g: &[f64], pulled: &[f64]) -> Pull {
+        match &self.form {
+            Form::Inverse { schur, .. } => {
+                let inside: Vec<f64> = self.far.iter().map(|&j| pulled[j]).collect();
+                let mut at_far = vec![0.0; self.far.len()];
+                add_times_vector(&mut at_far, -1.0, schur.as_ref(), &inside, self.par);
+                Pull {
+                    at_far,
+                    at_near: self.near.iter().map(|&i| self.r * pulled[i]).collect(),
+                }
+            }
+            Form::Factor { rows, c, .. } => {
+                let mut inside = Mat::from_fn(pulled.len(), 1, |a, _| pulled[a]);
+                c.solve(inside.as_mut());
+                let values = product(rows.transpose(), inside.as_ref(), self.par);
+                Pull {
+                    at_far: self.far.iter().map(|&j| values[(j, 0)]).collect(),
+                    at_near: (self.near.iter()).map(|&i| g[i] - values[(i, 0)]).collect(),
+                }
+            }
         }
     }
 
     /// `f_p = (S_pp)^-1 (r g_p + K_pq lambda)`.
     pub fn near_values(&self, lambda: &[f64], pull: Option<&Pull>) -> Vec<f64> {
-        let (mut weights, mut values) = match pull {
-            Some(pull) => (
-                pull.at_far.iter().map(|value| -self.r * value).collect(),
-                pull.at_near.iter().map(|value| self.r * value).collect(),
-            ),
-            None => (vec![0.0; self.far.len()], vec![0.0; self.near.len()]),
+        let mut values = match pull {
+            Some(pull) => pull.at_near.clone(),
+            None => vec![0.0; self.near.len()],
         };
-        add_times_vector(&mut weights, 1.0, self.schur.as_ref(), lambda, self.par);
-        for (&j, weight) in self.far.iter().zip(&weights) {
-            let column = self.s_inverse.col(j);
-            for (value, &i) in values.iter_mut().zip(&self.near) {
-                *value -= weight * column[i];
+        match &self.form {
+            Form::Inverse {
+                s_inverse, schur, ..
+            } => {
+                let mut weights = match pull {
+                    Some(pull) => pull.at_far.iter().map(|value| -self.r * value).collect(),
+                    None => vec![0.0; self.far.len()],
+                };
+                add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, self.par);
+                for (&j, weight) in self.far.iter().zip(&weights) {
+                    let column = s_inverse.col(j);
+                    for (value, &i) in values.iter_mut().zip(&self.near) {
+                        *value -= weight * column[i];
+                    }
+                }
+            }
+            Form::Factor { rows, c, .. } => {
+                let mut spread = vec![0.0; rows.ncols()];
+                for (&j, lambda) in self.far.iter().zip(lambda) {
+                    spread[j] = *lambda;
+                }
+                let mut inside = Mat::zeros(rows.nrows(), 1);
+                add_times_vector(column_mut(&mut inside, 0), 1.0, *rows, &spread, self.par);
+                c.solve(inside.as_mut());
+                let all = product(rows.transpose(), inside.as_ref(), self.par);
+                for (value, &i) in values.iter_mut().zip(&self.near) {
+                    *value += all[(i, 0)];
+                }
             }
         }
         values

@@ -1,27 +1,42 @@
 //! A training set with everything methods share: kernel matrix, cross kernel, neighbour graph.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use faer::{Mat, MatRef, Par};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis, CowArray, Ix2};
 
 use super::{FitError, Shape};
 use crate::data::{Encoder, Images};
-use crate::kernel::{GraphOptions, Kernel, Laplacian, Resolved};
+use crate::kernel::algebra::product;
+use crate::kernel::{Factor, Gram, GraphOptions, Kernel, Laplacian, LowRank, Resolved};
 
-/// Training samples of one split. The kernel matrix is computed on first use and then shared by
-/// all methods fitted on this split.
+/// Training samples of one split. The kernel matrix, or its factor, is computed on first use and
+/// then shared by all methods fitted on this split.
 pub struct Problem {
+    shared: Arc<Shared>,
+    par: Par,
+    /// Where a sweep's fits leave their solutions for the next one.
+    warm: Option<Warm>,
+}
+
+/// What fits on the same samples have in common.
+struct Shared {
     x: Array2<f64>,
     y: Vec<usize>,
     classes: usize,
     kernel: Resolved,
     jitter: f64,
-    par: Par,
+    factor: Factor,
     gram: OnceLock<Mat<f64>>,
     has_finite_gram: OnceLock<bool>,
     gram_with_bias: OnceLock<Mat<f64>>,
+    low_rank: OnceLock<LowRank>,
+    low_rank_with_bias: OnceLock<LowRank>,
     graphs: Mutex<Vec<(GraphOptions, Arc<Laplacian>)>>,
+    largest: Mutex<Vec<((GraphOptions, bool), f64)>>,
+    /// The inverses a sweep keeps, and whether it does.
+    inverses: Mutex<Vec<Inverse>>,
+    keeps_inverses: bool,
     pictures: Option<Pictures>,
     watched: Option<Watched>,
 }
@@ -40,6 +55,26 @@ pub struct Watched {
     pub images: Option<Images>,
 }
 
+/// `(K + r I)^-1` for `r`, with a constant feature or without.
+struct Inverse {
+    r: f64,
+    bias: bool,
+    matrix: Arc<Mat<f64>>,
+}
+
+/// Inverses a sweep keeps at most: one in use and one for whoever is ahead.
+const KEPT_INVERSES: usize = 2;
+
+/// The solutions of the last fit, one per class.
+type Warm = Mutex<Vec<Vec<f64>>>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these locks is replaced whole, so a panic elsewhere leaves nothing half done.
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 impl Problem {
     /// `y` holds classes `0..classes`; the kernel matrix gets `jitter` on its diagonal.
     pub fn new(
@@ -51,64 +86,122 @@ impl Problem {
         par: Par,
     ) -> Self {
         let kernel = Resolved::new(kernel, x.view());
-        Self {
+        let shared = Shared {
             x,
             y,
             classes,
             kernel,
             jitter,
-            par,
+            factor: Factor::Full,
             gram: OnceLock::new(),
             has_finite_gram: OnceLock::new(),
             gram_with_bias: OnceLock::new(),
+            low_rank: OnceLock::new(),
+            low_rank_with_bias: OnceLock::new(),
             graphs: Mutex::default(),
+            largest: Mutex::default(),
+            inverses: Mutex::default(),
+            keeps_inverses: false,
             pictures: None,
             watched: None,
+        };
+        Self {
+            shared: Arc::new(shared),
+            par,
+            warm: None,
+        }
+    }
+
+    /// Holds the kernel matrix as `factor` says. A factor of low rank approximates the kernel, and
+    /// there is no jitter on its diagonal.
+    pub fn with_factor(mut self, factor: Factor) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.factor = factor;
+        }
+        self
+    }
+
+    /// Keeps what fits of a sweep have in common beyond the kernel matrix: `(K + r I)^-1`.
+    pub fn for_sweep(mut self) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.keeps_inverses = true;
+        }
+        self
+    }
+
+    /// The same samples for a succession of similar fits, each of which starts where the last one
+    /// ended.
+    pub fn lane(&self, par: Par) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            par,
+            warm: Some(Warm::default()),
+        }
+    }
+
+    /// The solutions of the last fit of this lane, if they are as many and as long as these.
+    pub(super) fn warm_start(&self, lengths: &[usize]) -> Option<Vec<Vec<f64>>> {
+        let last = lock(self.warm.as_ref()?);
+        let fits = last.iter().map(Vec::len).eq(lengths.iter().copied());
+        fits.then(|| last.clone())
+    }
+
+    /// Leaves solutions for the next fit of this lane.
+    pub(super) fn leave(&self, solutions: impl Iterator<Item = Vec<f64>>) {
+        if let Some(warm) = &self.warm {
+            *lock(warm) = solutions.collect();
         }
     }
 
     /// With the images that the training samples were made of.
-    pub fn picturing(self, pictures: Option<Pictures>) -> Self {
-        Self { pictures, ..self }
+    pub fn picturing(mut self, pictures: Option<Pictures>) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.pictures = pictures;
+        }
+        self
     }
 
     pub fn pictures(&self) -> Option<&Pictures> {
-        self.pictures.as_ref()
+        self.shared.pictures.as_ref()
     }
 
     /// With samples whose accuracy is recorded as training goes on, where a method does so.
-    pub fn watching(self, watched: Option<Watched>) -> Self {
-        Self { watched, ..self }
+    pub fn watching(mut self, watched: Option<Watched>) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.watched = watched;
+        }
+        self
     }
 
     pub fn watched(&self) -> Option<&Watched> {
-        self.watched.as_ref()
+        self.shared.watched.as_ref()
     }
 
     pub fn shape(&self) -> Shape {
         Shape {
-            n: self.x.nrows(),
-            dims: self.x.ncols(),
-            classes: self.classes,
+            n: self.shared.x.nrows(),
+            dims: self.shared.x.ncols(),
+            classes: self.shared.classes,
+            rank: self.shared.factor.rank(self.shared.x.nrows()),
         }
     }
 
     pub fn x(&self) -> ArrayView2<'_, f64> {
-        self.x.view()
+        self.shared.x.view()
     }
 
     pub fn y(&self) -> &[usize] {
-        &self.y
+        &self.shared.y
     }
 
     /// The kernel, its width resolved on the training samples.
     pub fn kernel(&self) -> &Resolved {
-        &self.kernel
+        &self.shared.kernel
     }
 
     /// What the kernel matrix has on its diagonal beyond the kernel.
     pub fn jitter(&self) -> f64 {
-        self.jitter
+        self.shared.jitter
     }
 
     pub fn par(&self) -> Par {
@@ -117,33 +210,58 @@ impl Problem {
 
     /// Indices of the samples of class `l`, ascending.
     pub fn members(&self, l: usize) -> Vec<usize> {
-        (0..self.y.len()).filter(|&i| self.y[i] == l).collect()
+        (0..self.shared.y.len())
+            .filter(|&i| self.shared.y[i] == l)
+            .collect()
     }
 
-    /// The training kernel matrix `K + jitter I`, n x n.
+    /// The training kernel matrix, n x n: `K + jitter I`, or `G G^T` where there is a factor.
     pub fn gram(&self) -> MatRef<'_, f64> {
-        self.gram
-            .get_or_init(|| self.kernel.gram(self.x.view(), self.jitter, self.par))
-            .as_ref()
-    }
-
-    /// The training kernel matrix, plus one everywhere if `bias`: a constant feature appended to
-    /// `phi(x)`. Predictions need no such matrix, see `nonparallel`.
-    pub fn gram_with(&self, bias: bool) -> MatRef<'_, f64> {
-        if !bias {
-            return self.gram();
-        }
-        self.gram_with_bias
-            .get_or_init(|| {
-                let k = self.gram();
-                Mat::from_fn(k.nrows(), k.ncols(), |i, j| k[(i, j)] + 1.0)
+        self.shared
+            .gram
+            .get_or_init(|| match self.low_rank() {
+                None => self
+                    .shared
+                    .kernel
+                    .gram(self.shared.x.view(), self.shared.jitter, self.par),
+                Some(low) => product(low.rows().transpose(), low.rows(), self.par),
             })
             .as_ref()
     }
 
+    /// The factor of the kernel matrix, if that is how it is held.
+    pub fn low_rank(&self) -> Option<&LowRank> {
+        let Factor::Pivoted(options) = &self.shared.factor else {
+            return None;
+        };
+        let make = || LowRank::new(&self.shared.kernel, self.shared.x.view(), options, self.par);
+        Some(self.shared.low_rank.get_or_init(make))
+    }
+
+    /// The training kernel matrix in the form it is held in, plus one everywhere if `bias`: a
+    /// constant feature appended to `phi(x)`. Predictions need no such matrix, see `nonparallel`.
+    pub fn gram_with(&self, bias: bool) -> Gram<'_> {
+        match (self.low_rank(), bias) {
+            (None, false) => Gram::Full(self.gram()),
+            (None, true) => {
+                let add_one = || {
+                    let k = self.gram();
+                    Mat::from_fn(k.nrows(), k.ncols(), |i, j| k[(i, j)] + 1.0)
+                };
+                Gram::Full(self.shared.gram_with_bias.get_or_init(add_one).as_ref())
+            }
+            (Some(low), false) => Gram::LowRank(low),
+            (Some(low), true) => Gram::LowRank(
+                self.shared
+                    .low_rank_with_bias
+                    .get_or_init(|| low.with_bias()),
+            ),
+        }
+    }
+
     /// An error naming the first class without a sample.
     pub fn require_every_class(&self) -> Result<(), FitError> {
-        match (0..self.classes).find(|class| !self.y.contains(class)) {
+        match (0..self.shared.classes).find(|class| !self.shared.y.contains(class)) {
             Some(class) => Err(FitError::EmptyClass { class }),
             None => Ok(()),
         }
@@ -151,10 +269,14 @@ impl Problem {
 
     /// An error where the features are so large that the kernel overflows.
     pub fn require_finite_kernel(&self) -> Result<(), FitError> {
-        let k = self.gram();
-        let is_finite = self.has_finite_gram.get_or_init(|| {
-            (k.col_iter()).all(|column| column.iter().all(|value| value.is_finite()))
-        });
+        let is_finite = self
+            .shared
+            .has_finite_gram
+            .get_or_init(|| match self.low_rank() {
+                Some(low) => low.error().is_finite(),
+                None => (self.gram().col_iter())
+                    .all(|column| column.iter().all(|value| value.is_finite())),
+            });
         if *is_finite {
             Ok(())
         } else {
@@ -164,20 +286,72 @@ impl Problem {
 
     /// The neighbour graph's normalised Laplacian.
     pub fn laplacian(&self, options: &GraphOptions) -> Arc<Laplacian> {
-        let mut graphs = self
-            .graphs
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut graphs = lock(&self.shared.graphs);
         if let Some((_, laplacian)) = graphs.iter().find(|(known, _)| known == options) {
             return laplacian.clone();
         }
-        let laplacian = Arc::new(Laplacian::new(self.x.view(), options, self.par));
+        let laplacian = Arc::new(Laplacian::new(self.shared.x.view(), options, self.par));
         graphs.push((options.clone(), laplacian.clone()));
         laplacian
     }
 
-    /// Kernel values between `samples` (rows) and the training samples (columns).
+    /// A number that depends on nothing but the samples and the graph, made by `make` once.
+    pub(super) fn once_per_graph(
+        &self,
+        options: &GraphOptions,
+        bias: bool,
+        make: impl FnOnce() -> f64,
+    ) -> f64 {
+        let mut known = lock(&self.shared.largest);
+        let is_same = |(key, _): &&((GraphOptions, bool), f64)| key.0 == *options && key.1 == bias;
+        if let Some((_, value)) = known.iter().find(is_same) {
+            return *value;
+        }
+        let value = make();
+        known.push(((options.clone(), bias), value));
+        value
+    }
+
+    /// `(K + r I)^-1`, made by `make` or kept from another fit of a sweep.
+    pub(super) fn inverse(
+        &self,
+        r: f64,
+        bias: bool,
+        make: impl FnOnce() -> Result<Mat<f64>, FitError>,
+    ) -> Result<Arc<Mat<f64>>, FitError> {
+        if !self.shared.keeps_inverses {
+            return make().map(Arc::new);
+        }
+        let mut kept = lock(&self.shared.inverses);
+        let is_same = |kept: &Inverse| kept.r == r && kept.bias == bias;
+        if let Some(found) = kept.iter().find(|kept| is_same(kept)) {
+            return Ok(found.matrix.clone());
+        }
+        let matrix = Arc::new(make()?);
+        if kept.len() == KEPT_INVERSES {
+            kept.remove(0);
+        }
+        kept.push(Inverse {
+            r,
+            bias,
+            matrix: matrix.clone(),
+        });
+        Ok(matrix)
+    }
+
+    /// The training samples that trained machines are expansions in: all, or the factor's pivots.
+    pub fn expansion(&self) -> CowArray<'_, f64, Ix2> {
+        match self.low_rank() {
+            None => self.shared.x.view().into(),
+            Some(low) => self.shared.x.select(Axis(0), low.pivots()).into(),
+        }
+    }
+
+    /// Kernel values between `samples` (rows) and the samples of [`Self::expansion`] (columns).
     pub fn cross(&self, samples: ArrayView2<'_, f64>) -> Mat<f64> {
-        self.kernel.cross(samples, self.x.view(), self.par)
+        let expansion = self.expansion();
+        self.shared
+            .kernel
+            .cross(samples, expansion.view(), self.par)
     }
 }

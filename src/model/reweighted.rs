@@ -5,10 +5,11 @@
 //! problem is convex and starts from the last one's solution. The certificate's gap is that of the
 //! last convex problem: it vouches for a stationary point, not for a global minimum.
 
-use faer::{Mat, MatRef};
+use faer::Mat;
 
 use super::nonparallel::{Hyperplanes, coefficients, solve_full};
 use super::{FitError, Problem, Scheme};
+use crate::kernel::Gram;
 use crate::kernel::algebra::inner;
 use crate::solve::Certificate;
 use crate::solve::box_qp::{Solution, Term};
@@ -30,7 +31,7 @@ pub(super) struct Reweighted {
 /// whose objective no longer falls are left alone.
 pub(super) fn solve(
     problem: &Problem,
-    k: MatRef<'_, f64>,
+    k: Gram<'_>,
     hyperplanes: Hyperplanes,
     c: f64,
     reweighting: &Reweighting<'_>,

@@ -8,20 +8,20 @@
 //! The robust manifold term of the original is not given in the paper; this is Table 1's loss with
 //! the paper's graph Laplacian `L`. The manifold term deforms the kernel:
 //! `K~ = (K^-1 + (mu/r) L)^-1 = (I + (mu/r) K L)^-1 K`, one matrix for all classes. The coefficients
-//! for the plain kernel are `(I + (mu/r) L K)^-1 b`. Capped L1 is a sequence of L1 problems on the
+//! for the plain kernel are `(I + (mu/r) L K)^-1 b = b - (mu/r) L K~ b`. Capped L1 is a sequence of L1 problems on the
 //! samples below the cap, see [`super::reweighted`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use faer::linalg::solvers::{PartialPivLu, SolveCore};
-use faer::{Conj, Mat, MatRef};
+use faer::{Mat, MatRef, Par};
 
 use super::nonparallel::{self, Hyperplanes};
+use super::plane::cholesky;
 use super::reweighted::{self, Reweighting};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
-use crate::kernel::registers::clear_upper_halves;
-use crate::kernel::{GraphOptions, Laplacian};
+use crate::kernel::algebra::{add_lower_product, column, column_mut};
+use crate::kernel::{Gram, GraphOptions, Laplacian, LowRank, Lu};
 use crate::seed::Seed;
 
 /// Parameters of RMTBSVM.
@@ -99,11 +99,13 @@ impl Method for Rmtbsvm {
             max_iter: self.max_iter,
         };
         let (k, par) = (problem.gram_with(self.bias), problem.par());
-        let deformed = Deformed::new(k, &problem.laplacian(&self.graph), self.mu / self.r);
-        let kernel = deformed.kernel.as_ref();
+        let (laplacian, scale) = (problem.laplacian(&self.graph), self.mu / self.r);
+        let deformed = Deformed::new(k, &laplacian, scale, par)?;
+        let kernel = deformed.gram();
         let solved = reweighted::solve(problem, kernel, hyperplanes, self.c, &reweighting)?;
         let mut coefficients = solved.coefficients;
-        deformed.to_plain_kernel(&mut coefficients);
+        let values = kernel.times(coefficients.as_ref(), par);
+        coefficients -= faer::Scale(scale) * laplacian.times(values.as_ref());
         let machine = hyperplanes.machine(coefficients, k, par)?;
         Ok(Fit {
             machine,
@@ -114,11 +116,14 @@ impl Method for Rmtbsvm {
     }
 
     fn cost(&self, shape: Shape) -> Cost {
-        let n = shape.n as f64;
         let plain = nonparallel::full_dual_cost(shape);
+        if shape.rank.is_some() {
+            return plain;
+        }
+        let n = shape.n as f64;
         Cost {
             flops: plain.flops + 8.0 / 3.0 * n.powi(3),
-            bytes: plain.bytes + 16.0 * n * n,
+            bytes: plain.bytes + 8.0 * n * n,
         }
     }
 
@@ -127,44 +132,58 @@ impl Method for Rmtbsvm {
     }
 }
 
-/// The kernel matrix deformed by the manifold term, and the way back.
-struct Deformed {
-    kernel: Mat<f64>,
-    /// LU of `I + scale K L`, whose transpose is `I + scale L K`.
-    factor: PartialPivLu<f64>,
+/// The kernel matrix deformed by the manifold term, in the form of the plain one.
+enum Deformed {
+    Full(Mat<f64>),
+    LowRank(LowRank),
 }
 
 impl Deformed {
-    fn new(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64) -> Self {
-        let n = k.nrows();
-        // (K L)^T = L K, since both are symmetric.
-        let mut system = laplacian.times(k);
-        for j in 0..n {
-            for i in 0..n {
-                system[(i, j)] *= scale;
-            }
-            system[(j, j)] += 1.0;
-        }
-        let factor = system.transpose().partial_piv_lu();
-        drop(system);
-        let mut kernel = k.to_owned();
-        factor.solve_in_place_with_conj(Conj::No, kernel.as_mut());
-        clear_upper_halves();
-        // Symmetric up to rounding; the solver relies on it exactly.
-        for j in 0..n {
-            for i in j + 1..n {
-                let mean = 0.5 * (kernel[(i, j)] + kernel[(j, i)]);
-                kernel[(i, j)] = mean;
-                kernel[(j, i)] = mean;
-            }
-        }
-        Self { kernel, factor }
+    /// With a factor `K = G G^T`, the deformed one is `G (I + scale G^T L G)^-1 G^T`.
+    fn new(k: Gram<'_>, laplacian: &Laplacian, scale: f64, par: Par) -> Result<Self, FitError> {
+        let low = match k {
+            Gram::Full(k) => return Ok(Self::Full(deformed(k, laplacian, scale, par))),
+            Gram::LowRank(low) => low,
+        };
+        let g = low.rows().transpose().to_owned();
+        let bent = laplacian.times(g.as_ref());
+        let mut system = Mat::identity(low.rank(), low.rank());
+        add_lower_product(system.as_mut(), scale, g.transpose(), bent.as_ref(), par);
+        let mut rows = low.rows().to_owned();
+        cholesky(system, 1.0, par)?.solve_lower(rows.as_mut());
+        Ok(Self::LowRank(low.with_rows(rows)))
     }
 
-    /// Coefficients for the deformed kernel become coefficients for the plain one.
-    fn to_plain_kernel(&self, coefficients: &mut Mat<f64>) {
-        self.factor
-            .solve_transpose_in_place_with_conj(Conj::No, coefficients.as_mut());
-        clear_upper_halves();
+    fn gram(&self) -> Gram<'_> {
+        match self {
+            Self::Full(k) => Gram::Full(k.as_ref()),
+            Self::LowRank(low) => Gram::LowRank(low),
+        }
     }
+}
+
+/// `K~ = (I + scale K L)^-1 K`, in twice the memory of K besides K itself.
+fn deformed(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) -> Mat<f64> {
+    let n = k.nrows();
+    let mut system = Mat::zeros(n, n);
+    for j in 0..n {
+        let target = column_mut(&mut system, j);
+        for &(m, weight) in laplacian.row(j) {
+            let factor = scale * weight;
+            for (target, source) in target.iter_mut().zip(column(k, m)) {
+                *target += factor * source;
+            }
+        }
+        target[j] += 1.0;
+    }
+    let mut kernel = Lu::new(system, par).solve(k);
+    // Symmetric up to rounding; the solver relies on it exactly.
+    for j in 0..n {
+        for i in j + 1..n {
+            let mean = 0.5 * (kernel[(i, j)] + kernel[(j, i)]);
+            kernel[(i, j)] = mean;
+            kernel[(j, i)] = mean;
+        }
+    }
+    kernel
 }

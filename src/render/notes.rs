@@ -6,7 +6,7 @@ use super::counts::{Outcome, Outcomes};
 use super::marks::Comparison;
 use super::summary::{Cell, Column, Row};
 use super::text::{clean, listed};
-use crate::ledger::{Plan, PlannedDataset};
+use crate::ledger::{Plan, PlannedDataset, Record, Status};
 use crate::stats::common_differences;
 
 /// Reasons spelt out per cell; the ledger has them all.
@@ -35,6 +35,67 @@ pub(super) fn attach(
         }
     }
     notes
+}
+
+/// What the records say of the fits themselves: limits that were reached, factors that were used.
+/// `places` are the row and column of each record.
+pub(super) fn about_fits(
+    columns: &[Column],
+    places: &[(usize, usize)],
+    records: &[Record],
+    rows: &mut [Row],
+    notes: &mut Vec<String>,
+) {
+    for (index, column) in columns.iter().enumerate() {
+        let fits: Vec<(usize, &Record)> = (places.iter().zip(records))
+            .filter(|(place, record)| place.1 == index && record.status == Status::Ok)
+            .map(|(place, record)| (place.0, record))
+            .collect();
+        let ended: Vec<usize> = fits
+            .iter()
+            .filter(|(_, record)| record.certificate.is_some_and(|c| !c.converged))
+            .map(|(row, _)| *row)
+            .collect();
+        if ended.is_empty() {
+            continue;
+        }
+        let text = format!(
+            "{}: {} of {} fits ended at a limit of iterations, before their tolerance",
+            column.label,
+            ended.len(),
+            fits.len()
+        );
+        let note = add(notes, text);
+        for row in 0..rows.len() {
+            if ended.contains(&row) {
+                rows[row].cells[index].footnotes.push(note);
+            }
+        }
+    }
+    for (index, row) in rows.iter_mut().enumerate() {
+        let of_row = places
+            .iter()
+            .zip(records)
+            .filter(|(place, _)| place.0 == index);
+        let factors: Vec<(u64, f64)> = of_row
+            .filter_map(|(_, record)| {
+                let rank = record.extra.get("factor_rank")?.as_u64()?;
+                Some((rank, record.extra.get("factor_error")?.as_f64()?))
+            })
+            .collect();
+        let Some(rank) = factors.iter().map(|(rank, _)| *rank).max() else {
+            continue;
+        };
+        let error = factors
+            .iter()
+            .fold(0.0, |most: f64, (_, error)| most.max(*error));
+        let text = format!(
+            "{}: kernel matrix approximated by a factor of rank {rank}, which loses up to {:.2e} of \
+             its trace",
+            row.dataset, error
+        );
+        row.footnotes.push(add(notes, text));
+    }
 }
 
 fn add(notes: &mut Vec<String>, note: String) -> usize {

@@ -157,7 +157,8 @@ impl Summary {
         let (paper, unknown_table) = paper_table(plan);
         let mut rows = rows(plan, &outcomes, comparison.as_ref(), paper);
         compare::adjust(&mut rows);
-        let footnotes = notes::attach(plan, &columns, comparison.as_ref(), &outcomes, &mut rows);
+        let mut footnotes =
+            notes::attach(plan, &columns, comparison.as_ref(), &outcomes, &mut rows);
         let paper = paper.filter(|_| rows.iter().flat_map(|row| &row.cells).any(has_paper));
         let counts = (rows.iter().flat_map(|row| &row.cells))
             .fold(Counts::default(), |sum, cell| sum + cell.counts);
@@ -167,6 +168,7 @@ impl Summary {
                 Some(((cell.dataset, cell.method), record))
             })
             .unzip();
+        notes::about_fits(&columns, &places, &used, &mut rows, &mut footnotes);
         let mut summary = Self {
             experiment: clean(&plan.experiment.name),
             title: clean(&plan.experiment.title),

@@ -77,6 +77,7 @@ impl<'a> Bench<'a> {
         let x = data.x.select(Axis(0), train);
         let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
         let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par)
+            .with_factor(experiment.factor.clone())
             .picturing(pictures(source, train))
             .watching(watched(prepared, source, split));
         let (cross, kernel_seconds) = (OnceLock::new(), OnceLock::new());
@@ -141,9 +142,12 @@ impl<'a> Bench<'a> {
         if is_network {
             record.device.clone_from(&circumstances.device);
         } else if let Some(seconds) = self.kernel_seconds.get() {
-            record
-                .extra
-                .insert("kernel_seconds".into(), (*seconds).into());
+            let extra = &mut record.extra;
+            extra.insert("kernel_seconds".into(), (*seconds).into());
+            if let Some(low) = self.problem.low_rank() {
+                extra.insert("factor_rank".into(), low.rank().into());
+                extra.insert("factor_error".into(), low.error().into());
+            }
         }
         (record, beside)
     }
@@ -288,7 +292,7 @@ impl<'a> Bench<'a> {
     fn prepare_kernel(&self) {
         self.kernel_seconds.get_or_init(|| {
             let begun = Instant::now();
-            self.problem.gram();
+            self.problem.gram_with(false);
             self.cross();
             begun.elapsed().as_secs_f64()
         });

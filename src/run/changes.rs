@@ -61,6 +61,7 @@ fn cause(old: &Plan, before: &PlannedCell, new: &Plan, cell: &PlannedCell) -> St
     changed(&mut causes, "`seed`", &was.seed, &is.seed);
     changed(&mut causes, "`kernel`", &was.kernel, &is.kernel);
     changed(&mut causes, "`jitter`", &was.jitter, &is.jitter);
+    changed(&mut causes, "`factor`", &was.factor, &is.factor);
     // Another seed or other data makes other splits; that is said already.
     if causes.is_empty() && data_before.splits.get(before.split) != data.splits.get(cell.split) {
         causes.push(format!("the splits of `{}` changed", data.name));

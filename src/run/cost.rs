@@ -61,19 +61,23 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         return Estimate::default();
     }
     let candidates = &prepared.candidates[cell.method];
-    let shape = dataset.shape();
+    let shape = dataset.shape(&prepared.plan.experiment.factor);
     let one = |shape: Shape, n_test: f64| {
         let n = shape.n as f64;
-        // The samples with their centred and cast copies, and for machines the kernel matrices.
-        let samples = 24.0 * shape.dims as f64 * (n + n_test);
+        let dims = shape.dims as f64;
+        let columns = shape.rank.map_or(n, |rank| rank as f64);
+        // A factor is made in one memory and kept in another.
+        let factor = shape.rank.map_or(0.0, |_| n * columns);
         let kernel = match candidates.entry.is_network() {
+            // The samples and their cast copies.
             true => Cost {
                 flops: 0.0,
-                bytes: samples,
+                bytes: 24.0 * dims * (n + n_test),
             },
             false => Cost {
-                flops: n * (n + n_test) * (2.0 * shape.dims as f64 + 20.0),
-                bytes: 8.0 * n * (n + n_test) + samples,
+                flops: columns * (n + n_test) * (2.0 * dims + 20.0) + 2.0 * columns * factor,
+                // The kernel matrices, and the samples with their centred and cast copies.
+                bytes: (8.0 * columns + 24.0 * dims) * (n + n_test) + 8.0 * factor,
             },
         };
         candidates
@@ -113,15 +117,18 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
             (n - n / select.folds, select.folds)
         }
     };
-    let inner = one(Shape { n, ..shape }, n as f64 / select.folds as f64);
+    let rank = shape.rank.map(|rank| rank.min(n));
+    let inner = one(Shape { n, rank, ..shape }, n as f64 / select.folds as f64);
     let repeats = if select.once {
         1.0 / dataset.splits.len().max(1) as f64
     } else {
         1.0
     };
     let flops = inner.flops * rounds as f64 * repeats;
+    // A sweep keeps two inverses, see `Problem::inverse`.
+    let kept = rank.map_or(16.0 * n as f64 * n as f64, |_| 0.0);
     last.and(Estimate {
         flops,
-        bytes: last.bytes + inner.bytes,
+        bytes: last.bytes + inner.bytes + kept,
     })
 }

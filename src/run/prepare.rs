@@ -15,6 +15,7 @@ use crate::data::Encoder;
 use crate::data::{DataError, Dataset, Progress, Split, Store, load_files, split};
 #[cfg(feature = "deep")]
 use crate::deep::{self, EncoderError};
+use crate::kernel::Factor;
 use crate::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
 #[cfg(not(feature = "deep"))]
 use crate::model::deep::NEEDS_DEEP;
@@ -328,11 +329,12 @@ fn not_found(spec: &DatasetSpec, experiment: &Experiment, error: &DataError) -> 
 
 impl PlannedDataset {
     /// Shape of a training set.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self, factor: &Factor) -> Shape {
         Shape {
             n: self.n_train,
             dims: self.dims,
             classes: self.classes.len(),
+            rank: factor.rank(self.n_train),
         }
     }
 }
@@ -370,7 +372,7 @@ fn check_shapes(
 
 /// The smallest training set a method meets: a fold's, where parameters are chosen.
 fn smallest_fit(experiment: &Experiment, method: &Candidates, dataset: &PlannedDataset) -> Shape {
-    let shape = dataset.shape();
+    let shape = dataset.shape(&experiment.factor);
     match &experiment.select {
         Some(select) if method.points.len() > 1 && select.on == SelectOn::Training => {
             let n = select.subsample.map_or(shape.n, |size| size.min(shape.n));
@@ -464,7 +466,7 @@ fn settings(experiment: &Experiment, candidates: &Candidates) -> String {
         .iter()
         .map(|point| point.params())
         .collect();
-    let settings = json!({
+    let mut settings = json!({
         "seed": experiment.seed,
         "kernel": experiment.kernel,
         "jitter": experiment.jitter,
@@ -473,6 +475,10 @@ fn settings(experiment: &Experiment, candidates: &Candidates) -> String {
         "points": points,
         "select": is_tuned.then_some(&experiment.select),
     });
+    // Left out where it is not used, so that the cells of ledgers older than the key keep their names.
+    if !experiment.factor.is_full() {
+        settings["factor"] = json!(experiment.factor);
+    }
     settings.to_string()
 }
 

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use faer::Par;
 use ndarray::Axis;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,6 +19,7 @@ use super::prepare::{Candidates, Source};
 use crate::data::split;
 use crate::model::Problem;
 use crate::model::deep::{Queries, Surroundings};
+use crate::model::registry::Configured;
 use crate::seed::Seed;
 use crate::spec::{Experiment, Select, SelectOn};
 
@@ -219,44 +221,90 @@ fn score_round(
     let x = dataset.x.select(Axis(0), &round.fit);
     let kernel = &experiment.kernel;
     let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par)
-        .picturing(pictures(source, &round.fit));
+        .with_factor(experiment.factor.clone())
+        .picturing(pictures(source, &round.fit))
+        .for_sweep();
     let queries = dataset.x.select(Axis(0), &round.score);
     let images = dataset.images.as_ref();
     let images = images.map(|images| images.select(&round.score));
     let cross = OnceLock::new();
-    for (point, scored) in candidates.points.iter().zip(points) {
-        if !scored.is_alive() {
-            continue;
-        }
+    if !candidates.entry.is_network() {
+        cross.get_or_init(|| problem.cross(queries.view()));
+        problem.gram_with(false);
+    }
+    let score = |point: &dyn Configured, problem: &Problem| {
         let predicted = match point.network() {
             Some(network) => network
-                .train(&problem, seed, &Surroundings::default())
+                .train(problem, seed, &Surroundings::default())
                 .and_then(|fit| {
                     fit.network.predict(Queries {
                         x: queries.view(),
                         images: images.as_ref(),
                     })
                 }),
-            None => point.fit(&problem, seed).map(|fit| {
+            None => point.fit(problem, seed).map(|fit| {
                 let cross = cross.get_or_init(|| problem.cross(queries.view()));
-                fit.machine.predict(cross.as_ref(), par)
+                fit.machine.predict(cross.as_ref(), problem.par())
             }),
         };
-        match predicted {
-            Ok(predicted) => {
-                let correct = round
-                    .score
-                    .iter()
-                    .zip(predicted)
-                    .filter(|&(&i, l)| dataset.y[i] == l)
-                    .count();
-                scored
-                    .scores
-                    .push(100.0 * correct as f64 / round.score.len() as f64);
-            }
-            Err(error) => scored.error = Some(source.explain(&error)),
+        let predicted = predicted.map_err(|error| source.explain(&error))?;
+        let correct = round
+            .score
+            .iter()
+            .zip(predicted)
+            .filter(|&(&i, l)| dataset.y[i] == l)
+            .count();
+        Ok(100.0 * correct as f64 / round.score.len() as f64)
+    };
+    let alive: Vec<usize> = (0..points.len())
+        .filter(|&index| points[index].is_alive())
+        .collect();
+    let lanes = lanes(candidates, &alive);
+    // Side by side where fits are small; large ones use the threads inside, and less memory.
+    let is_small = problem.shape().n <= SMALL && par.degree() > 1;
+    let run = |lane: &Vec<usize>| -> Vec<(usize, Result<f64, String>)> {
+        let problem = problem.lane(if is_small { Par::Seq } else { par });
+        let point = |&index: &usize| candidates.points[index].as_ref();
+        lane.iter()
+            .map(|index| (*index, score(point(index), &problem)))
+            .collect()
+    };
+    let results: Vec<Vec<(usize, Result<f64, String>)>> = if is_small {
+        lanes.par_iter().map(run).collect()
+    } else {
+        lanes.iter().map(run).collect()
+    };
+    for (index, result) in results.into_iter().flatten() {
+        match result {
+            Ok(score) => points[index].scores.push(score),
+            Err(error) => points[index].error = Some(error),
         }
     }
+}
+
+/// Training samples up to which the points of a grid are fitted side by side.
+const SMALL: usize = 2000;
+
+/// Points that differ in nothing but `c`, by ascending `c`: each starts from the last one's solution.
+/// Which points are together does not depend on threads, so neither do the numbers.
+fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
+    let mut lanes: Vec<(Value, Vec<(f64, usize)>)> = Vec::new();
+    for &index in alive {
+        let mut key = candidates.points[index].params();
+        let c = key.as_object_mut().and_then(|params| params.remove("c"));
+        let c = c.and_then(|c| c.as_f64()).unwrap_or_default();
+        match lanes.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, lane)) => lane.push((c, index)),
+            None => lanes.push((key, vec![(c, index)])),
+        }
+    }
+    lanes
+        .into_iter()
+        .map(|(_, mut lane)| {
+            lane.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            lane.into_iter().map(|(_, index)| index).collect()
+        })
+        .collect()
 }
 
 fn best(points: &[Scored]) -> Option<usize> {

@@ -5,6 +5,7 @@
 
 use faer::{Mat, MatRef, Par};
 
+use crate::kernel::Gram;
 use crate::kernel::algebra::{column, inner, product, symmetric_eigen};
 
 /// Coefficients `A` of an orthonormal frame, and `K A`.
@@ -16,14 +17,19 @@ pub struct Frame {
 
 impl Frame {
     /// The frame nearest to the columns of `m`; one product with `k`.
-    pub fn nearest(m: Mat<f64>, k: MatRef<'_, f64>, par: Par) -> Self {
-        let km = product(k, m.as_ref(), par);
+    pub fn nearest(m: Mat<f64>, k: Gram<'_>, par: Par) -> Self {
+        let km = k.times(m.as_ref(), par);
+        Self::nearest_to_known(m, km, k, par)
+    }
+
+    /// As [`Self::nearest`], where `km = K m` is known.
+    pub fn nearest_to_known(m: Mat<f64>, km: Mat<f64>, k: Gram<'_>, par: Par) -> Self {
         let frame = Self::from_product(m, km, par);
         if frame.error(par) < 1e-8 {
             return frame;
         }
         // Nearly dependent columns: what the first pass amplified is orthonormal after a second.
-        let km = product(k, frame.a.as_ref(), par);
+        let km = k.times(frame.a.as_ref(), par);
         Self::from_product(frame.a, km, par)
     }
 
@@ -96,12 +102,12 @@ mod tests {
         let x = Mat::from_fn(20, 3, |i, j| ((7 * i + 3 * j + i * j) as f64).sin());
         let k = product(x.as_ref(), x.transpose(), Par::Seq);
         let m = Mat::from_fn(20, 6, |i, j| ((5 * i + 11 * j + i * j) as f64).cos());
-        let frame = Frame::nearest(m.clone(), k.as_ref(), Par::Seq);
+        let frame = Frame::nearest(m.clone(), Gram::Full(k.as_ref()), Par::Seq);
         assert_eq!(frame.rank(), 3);
         let largest = frame.a.norm_max();
         assert!(largest < 10.0, "{largest}");
         let few = m.subcols(0, 3).to_owned();
-        let frame = Frame::nearest(few, k.as_ref(), Par::Seq);
+        let frame = Frame::nearest(few, Gram::Full(k.as_ref()), Par::Seq);
         assert_eq!(frame.rank(), 3);
         assert!(frame.error(Par::Seq) < 1e-10);
     }

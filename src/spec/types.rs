@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::kernel::Kernel;
+use crate::kernel::{Factor, Kernel};
 
 /// An experiment: which methods on which datasets, how split, selected, compared and rendered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +47,9 @@ pub struct Experiment {
     #[serde(default = "default_jitter")]
     #[schemars(range(min = 0.0))]
     pub jitter: f64,
+    /// How the training kernel matrix is held: `full`, or as a `pivoted` factor of low rank.
+    #[serde(default, skip_serializing_if = "Factor::is_full")]
+    pub factor: Factor,
     /// Methods by name, with parameters if need be. A list or a range of values is tuned.
     #[schemars(with = "Vec<Value>", length(min = 1))]
     pub methods: Vec<MethodSpec>,

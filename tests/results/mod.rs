@@ -39,6 +39,7 @@ fn experiment() -> Experiment {
         splits: Splits::default(),
         kernel: Kernel::default(),
         jitter: 1e-6,
+        factor: Default::default(),
         methods: methods
             .iter()
             .map(|method| MethodSpec {

@@ -7,13 +7,14 @@
 //! One versus rest: `x_l` solves a box QP with the matrix K itself, in which the few similar samples
 //! and the active dissimilar ones are free. Rest versus one: [`crate::model::plane`].
 
-use faer::{Mat, MatRef, Par};
+use faer::{Mat, Par};
 
 use super::KNpsvcpp;
-use crate::kernel::algebra::{column, column_mut, product};
+use crate::kernel::Gram;
+use crate::kernel::algebra::{column, column_mut};
 use crate::model::plane::{Plane, Planes};
 use crate::model::{FitError, Problem, Scheme};
-use crate::solve::box_qp::{self, Dense, Program, Settings, Term};
+use crate::solve::box_qp::{self, Program, Settings, Term};
 
 /// What a u-step starts from.
 pub(super) struct Given<'a> {
@@ -35,7 +36,7 @@ pub(super) struct Hyperplanes {
 /// The u-step's problems, each with its last solution, where the next one starts.
 pub(super) struct UStep<'a> {
     options: &'a KNpsvcpp,
-    k: MatRef<'a, f64>,
+    k: Gram<'a>,
     y: &'a [usize],
     par: Par,
     form: Form<'a>,
@@ -45,15 +46,13 @@ pub(super) struct UStep<'a> {
 enum Form<'a> {
     Full,
     Eliminated {
+        shared: &'a Planes<'a>,
         planes: Vec<Plane<'a>>,
-        /// `M` of each plane.
-        matrices: Vec<Mat<f64>>,
-        s_inverse: MatRef<'a, f64>,
     },
 }
 
 impl<'a> UStep<'a> {
-    /// `planes` are there for rest versus one.
+    /// `planes` are there where the similar samples are eliminated.
     pub fn new(
         options: &'a KNpsvcpp,
         problem: &'a Problem,
@@ -62,16 +61,12 @@ impl<'a> UStep<'a> {
         let classes = problem.shape().classes;
         let form = match planes {
             None => Form::Full,
-            Some(shared) => {
-                let planes: Vec<Plane<'a>> = (0..classes)
+            Some(shared) => Form::Eliminated {
+                shared,
+                planes: (0..classes)
                     .map(|l| shared.plane(l))
-                    .collect::<Result<_, FitError>>()?;
-                Form::Eliminated {
-                    matrices: planes.iter().map(Plane::reduced_matrix).collect(),
-                    planes,
-                    s_inverse: shared.s_inverse(),
-                }
-            }
+                    .collect::<Result<_, FitError>>()?,
+            },
         };
         Ok(Self {
             options,
@@ -144,12 +139,7 @@ impl<'a> UStep<'a> {
     fn solve_eliminated(&mut self, given: Given<'_>) -> Hyperplanes {
         let settings = self.settings();
         let (c, r1) = (self.options.c, self.options.r1);
-        let Form::Eliminated {
-            planes,
-            matrices,
-            s_inverse,
-        } = &self.form
-        else {
+        let Form::Eliminated { shared, planes } = &self.form else {
             return self.solve_full(given);
         };
         let masked = Mat::from_fn(self.y.len(), self.last.len(), |i, l| {
@@ -159,13 +149,13 @@ impl<'a> UStep<'a> {
                 0.0
             }
         });
-        let s_inverse_g = product(*s_inverse, masked.as_ref(), self.par);
+        let pulled = shared.pulls(masked.as_ref());
         let absolute: Vec<f64> = (0..planes.len())
             .map(|l| self.absolute(&given, l))
             .collect();
         let (mut b, mut f) = (given.coefficients, given.values);
         for (l, plane) in planes.iter().enumerate() {
-            let pull = plane.pull(column(s_inverse_g.as_ref(), l));
+            let pull = plane.pull(column(masked.as_ref(), l), column(pulled.as_ref(), l));
             let values = column_mut(&mut f, l);
             let far_values: Vec<f64> = plane
                 .far
@@ -185,10 +175,7 @@ impl<'a> UStep<'a> {
                 absolute: absolute[l],
                 ..settings
             };
-            let mut q = Dense {
-                matrix: matrices[l].as_ref(),
-            };
-            let solution = box_qp::solve(&mut q, &terms, self.last[l].as_deref(), settings);
+            let solution = plane.solve(&terms, self.last[l].as_deref(), settings);
             let lambda: Vec<f64> = solution.x.iter().map(|x| r1 * x).collect();
             let near_values = plane.near_values(&lambda, Some(&pull));
             add(

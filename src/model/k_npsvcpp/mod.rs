@@ -111,7 +111,7 @@ pub struct Gpi {
 impl Default for Gpi {
     fn default() -> Self {
         Self {
-            shift: 0.1,
+            shift: 1.0,
             tolerance: 1e-2,
             max_rounds: 25,
         }
@@ -266,8 +266,14 @@ impl Method for KNpsvcpp {
             Dimension::Fixed(_) => d.to_string(),
             Dimension::PerClass(_) => format!("{} = {d}", self.d),
         };
-        let expected = format!("at most the {} training samples", shape.n);
-        BadParameter::unless(d <= shape.n, "d", found, expected)
+        let (most, what) = match shape.rank {
+            Some(rank) => (
+                rank,
+                "columns of the kernel's factor for the training samples",
+            ),
+            None => (shape.n, "training samples"),
+        };
+        BadParameter::unless(d <= most, "d", found, format!("at most the {most} {what}"))
     }
 
     fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError> {

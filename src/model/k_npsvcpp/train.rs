@@ -9,11 +9,11 @@ use faer::{Mat, MatRef, Par};
 
 use super::hyperplanes::{Given, Hyperplanes, UStep};
 use super::{KNpsvcpp, Start};
-use crate::kernel::Laplacian;
-use crate::kernel::algebra::{add_times_vector, column, inner, product};
+use crate::kernel::algebra::{column, inner, product};
+use crate::kernel::{Gram, Laplacian};
 use crate::model::nonparallel;
 use crate::model::plane::Planes;
-use crate::model::{Fit, FitError, KernelMachine, Learnt, Problem, Scheme, Shape, TraceRow};
+use crate::model::{Fit, FitError, KernelMachine, Learnt, Problem, Shape, TraceRow};
 use crate::solve::stiefel::Frame;
 use crate::solve::{Certificate, lanczos, simplex};
 
@@ -27,11 +27,7 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
     if rank < d {
         return Err(FitError::Rank { d, rank });
     }
-    problem.require_every_class()?;
-    let planes = match options.scheme {
-        Scheme::Ovr => None,
-        Scheme::Rvo => Some(Planes::new(problem, options.r1, options.bias)?),
-    };
+    let planes = Planes::new(problem, options.r1, options.scheme, options.bias)?;
     let hyperplanes = UStep::new(options, problem, planes.as_ref())?;
     let mut training = Training::new(options, problem, hyperplanes, start)?;
     let mut trace: Vec<TraceRow> = Vec::new();
@@ -71,7 +67,9 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
 
 struct Training<'a> {
     options: &'a KNpsvcpp,
-    k: MatRef<'a, f64>,
+    k: Gram<'a>,
+    /// `|K|_F`.
+    k_norm: f64,
     par: Par,
     classes: usize,
     hyperplanes: UStep<'a>,
@@ -100,7 +98,9 @@ impl<'a> Training<'a> {
         let k = problem.gram_with(options.bias);
         let laplacian = problem.laplacian(&options.graph);
         let sigma_max = if options.mu > 0.0 {
-            sigma_max(k, &laplacian, problem.par())
+            problem.once_per_graph(&options.graph, options.bias, || {
+                sigma_max(k, &laplacian, problem.par())
+            })
         } else {
             0.0
         };
@@ -109,6 +109,7 @@ impl<'a> Training<'a> {
         Ok(Self {
             options,
             k,
+            k_norm: k.norm(),
             par: problem.par(),
             classes,
             scale,
@@ -127,9 +128,9 @@ impl<'a> Training<'a> {
     fn iterate(&mut self, iteration: usize) -> TraceRow {
         self.u_step();
         self.v_step();
-        self.p_step();
+        let bent = self.p_step();
         let pu = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
-        let manifold = Manifold::new(self);
+        let manifold = Manifold::new(self, bent);
         let objectives = self.objectives(&pu, manifold.value);
         self.scale.clone_from(&objectives);
         let gram = self.gradient_gram(&pu, &manifold);
@@ -174,31 +175,40 @@ impl<'a> Training<'a> {
         self.v = v;
     }
 
-    /// Generalised power iteration `P <- polar((sigma I - mu H) P + r1 U T V^T)`.
-    fn p_step(&mut self) {
-        let pull = self.weighted_outer(self.options.r1);
+    /// Generalised power iteration `P <- polar((sigma I - mu H) P + r1 U T V^T)`. What a round
+    /// needs of `K M` follows from `K L K A`, its one product with K, and from `K B`.
+    fn p_step(&mut self) -> Bent {
+        let (sigma, mu) = (self.sigma, self.options.mu);
+        let pull = self.weighted_outer(self.b.as_ref());
+        let k_pull = self.weighted_outer(self.f.as_ref());
         let gpi = &self.options.gpi;
         let size = (self.frame.a.ncols() as f64).sqrt();
+        let mut bent = Bent::new(self);
         for _ in 0..gpi.max_rounds {
-            let lka = self.laplacian.times(self.frame.ka.as_ref());
-            let m = Mat::from_fn(self.frame.a.nrows(), self.frame.a.ncols(), |i, j| {
-                self.sigma * self.frame.a[(i, j)] - self.options.mu * lka[(i, j)] + pull[(i, j)]
+            let (a, ka) = (&self.frame.a, &self.frame.ka);
+            let m = Mat::from_fn(a.nrows(), a.ncols(), |i, j| {
+                sigma * a[(i, j)] - mu * bent.lka[(i, j)] + pull[(i, j)]
             });
-            let next = Frame::nearest(m, self.k, self.par);
+            let km = Mat::from_fn(a.nrows(), a.ncols(), |i, j| {
+                sigma * ka[(i, j)] - mu * bent.klka[(i, j)] + k_pull[(i, j)]
+            });
+            let next = Frame::nearest_to_known(m, km, self.k, self.par);
             let moved = self.frame.distance(&next);
             self.frame = next;
+            bent = Bent::new(self);
             if moved <= gpi.tolerance * size {
                 break;
             }
         }
+        bent
     }
 
-    /// `factor B T V^T`, n x d.
-    fn weighted_outer(&self, factor: f64) -> Mat<f64> {
-        let bt = Mat::from_fn(self.b.nrows(), self.classes, |i, l| {
-            factor * self.tau[l] * self.b[(i, l)]
+    /// `r1 M T V^T` for `M` with a column per class.
+    fn weighted_outer(&self, m: MatRef<'_, f64>) -> Mat<f64> {
+        let mt = Mat::from_fn(m.nrows(), self.classes, |i, l| {
+            self.options.r1 * self.tau[l] * m[(i, l)]
         });
-        product(bt.as_ref(), self.v.transpose(), self.par)
+        product(mt.as_ref(), self.v.transpose(), self.par)
     }
 
     /// `J_l` for all classes; `pu` is `P^T U`.
@@ -264,13 +274,17 @@ impl<'a> Training<'a> {
             self.tau[l] * self.v[(i, l)]
         });
         let turn = product(vt.as_ref(), pu.transpose(), self.par);
-        let along = product(self.frame.a.as_ref(), turn.as_ref(), self.par);
-        let outer = self.weighted_outer(r1);
-        let m = Mat::from_fn(self.frame.a.nrows(), self.frame.a.ncols(), |i, j| {
-            let gradient = r1 * along[(i, j)] - outer[(i, j)] + manifold.pi[(i, j)];
-            self.frame.a[(i, j)] - step * gradient
-        });
-        self.frame = Frame::nearest(m, self.k, self.par);
+        let moved = |frame: &Mat<f64>, plain: &Mat<f64>, pi: &Mat<f64>| {
+            let along = product(frame.as_ref(), turn.as_ref(), self.par);
+            let outer = self.weighted_outer(plain.as_ref());
+            Mat::from_fn(frame.nrows(), frame.ncols(), |i, j| {
+                let gradient = r1 * along[(i, j)] - outer[(i, j)] + pi[(i, j)];
+                frame[(i, j)] - step * gradient
+            })
+        };
+        let m = moved(&self.frame.a, &self.b, &manifold.pi);
+        let km = moved(&self.frame.ka, &self.f, &manifold.k_pi);
+        self.frame = Frame::nearest_to_known(m, km, self.k, self.par);
     }
 
     /// Rounding error of `a^T K a = 1` for the largest column of `A`. What `A` holds of the null
@@ -280,7 +294,7 @@ impl<'a> Training<'a> {
             .map(|j| column(self.frame.a.as_ref(), j))
             .map(|a| inner(a, a))
             .fold(0.0, f64::max);
-        f64::EPSILON * self.k.norm_l2() * largest
+        f64::EPSILON * self.k_norm * largest
     }
 
     fn is_stationary(&self, row: &TraceRow) -> bool {
@@ -341,15 +355,15 @@ struct Manifold {
 }
 
 impl Manifold {
-    fn new(training: &Training<'_>) -> Self {
+    fn new(training: &Training<'_>, bent: Bent) -> Self {
         let (mu, par, frame) = (training.options.mu, training.par, &training.frame);
-        let lka = training.laplacian.times(frame.ka.as_ref());
+        let Bent { lka, klka } = bent;
         let core = product(frame.ka.transpose(), lka.as_ref(), par);
-        let along = product(frame.a.as_ref(), core.as_ref(), par);
-        let pi = Mat::from_fn(lka.nrows(), lka.ncols(), |i, j| {
-            mu * (lka[(i, j)] - along[(i, j)])
-        });
-        let k_pi = product(training.k, pi.as_ref(), par);
+        let against = |frame: &Mat<f64>, bent: Mat<f64>| {
+            let along = product(frame.as_ref(), core.as_ref(), par);
+            faer::Scale(mu) * (bent - along)
+        };
+        let (pi, k_pi) = (against(&frame.a, lka), against(&frame.ka, klka));
         let trace: f64 = (0..core.nrows()).map(|i| core[(i, i)]).sum();
         let squared_norm = (0..pi.ncols())
             .map(|j| inner(column(pi.as_ref(), j), column(k_pi.as_ref(), j)))
@@ -363,16 +377,34 @@ impl Manifold {
     }
 }
 
+/// `L K A` and `K L K A` of a frame; nothing but zeros where there is no manifold term.
+struct Bent {
+    lka: Mat<f64>,
+    klka: Mat<f64>,
+}
+
+impl Bent {
+    fn new(training: &Training<'_>) -> Self {
+        let ka = training.frame.ka.as_ref();
+        if training.options.mu == 0.0 {
+            let zeros = || Mat::zeros(ka.nrows(), ka.ncols());
+            return Self {
+                lka: zeros(),
+                klka: zeros(),
+            };
+        }
+        let lka = training.laplacian.times(ka);
+        let klka = training.k.times(lka.as_ref(), training.par);
+        Self { lka, klka }
+    }
+}
+
 /// The largest eigenvalue of `Psi^T L Psi` for `K = Psi Psi^T`. In kernel coordinates that operator
 /// is `L K`, symmetric in the inner product of `K`.
-fn sigma_max(k: MatRef<'_, f64>, laplacian: &Laplacian, par: Par) -> f64 {
-    let times_k = |x: &[f64]| {
-        let mut out = vec![0.0; x.len()];
-        add_times_vector(&mut out, 1.0, k, x, par);
-        out
-    };
+fn sigma_max(k: Gram<'_>, laplacian: &Laplacian, par: Par) -> f64 {
+    let times_k = |x: &[f64]| k.times_vector(x, par);
     let times_l = |x: &[f64]| laplacian.times_vector(x);
-    lanczos::largest_in_metric(k.nrows(), SIGMA_TOLERANCE, times_k, times_l).value
+    lanczos::largest_in_metric(k.n(), SIGMA_TOLERANCE, times_k, times_l).value
 }
 
 fn quadratic(g: MatRef<'_, f64>, tau: &[f64]) -> f64 {

@@ -302,6 +302,9 @@ pub(super) fn protocol(summary: &Summary) -> String {
         ("kernel", json(&experiment.kernel)),
         ("jitter", experiment.jitter.to_string()),
     ];
+    if !experiment.factor.is_full() {
+        entries.push(("kernel matrix", json(&experiment.factor)));
+    }
     let selection = match &experiment.select {
         Some(select) if summary.plan.methods.iter().any(|method| method.points > 1) => {
             let on = match select.on {

@@ -174,7 +174,7 @@ impl Stages {
     /// Settles the stage of weight `aim`, by way of larger weights if it has to be.
     pub fn settle(
         &mut self,
-        q: &mut impl Quadratic,
+        q: &impl Quadratic,
         iterate: &mut Iterate<'_>,
         aim: f64,
         shared: Option<&Shared>,
@@ -206,7 +206,7 @@ impl Stages {
     /// One stage; leaves everything as it was if the places do not settle.
     fn try_weight(
         &mut self,
-        q: &mut impl Quadratic,
+        q: &impl Quadratic,
         iterate: &mut Iterate<'_>,
         rho: f64,
         shared: Option<&Shared>,
@@ -214,11 +214,9 @@ impl Stages {
     ) -> bool {
         let kept = (iterate.x.clone(), iterate.y.clone(), self.places.clone());
         for _ in 0..MOST_SYSTEMS {
-            for (i, place) in self.places.iter().enumerate() {
-                if let Some(value) = place.value(&iterate.terms[i]) {
-                    iterate.set(q, i, value);
-                }
-            }
+            let terms = iterate.terms;
+            let fixed = |(i, place): (usize, &Place)| Some((i, place.value(&terms[i])?));
+            iterate.set(q, self.places.iter().enumerate().filter_map(fixed));
             let stage = Stage {
                 places: &self.places,
                 center: &kept.0,
@@ -289,31 +287,27 @@ impl Stage<'_> {
     }
 
     /// Moves the free coordinates to where their slopes vanish: one row per free coordinate.
-    fn solve(&self, q: &mut impl Quadratic, iterate: &mut Iterate<'_>, par: Par) -> Option<()> {
+    fn solve(&self, q: &impl Quadratic, iterate: &mut Iterate<'_>, par: Par) -> Option<()> {
         let free: Vec<usize> = (0..self.places.len())
             .filter(|&i| self.places[i].is_free())
             .collect();
-        let m = free.len();
-        let mut system = Mat::zeros(m, m);
-        for (a, &i) in free.iter().enumerate() {
-            let source = q.column(i);
-            let target = algebra::column_mut(&mut system, a);
-            for (target, &j) in target[a..].iter_mut().zip(&free[a..]) {
-                *target = source[j];
-            }
-            target[a] += iterate.terms[i].square + self.rho;
-        }
-        let factor = Cholesky::new(system, par).ok()?;
-        let mut step = Mat::from_fn(m, 1, |a, _| -self.slope(iterate, free[a]));
-        factor.solve(step.as_mut());
+        let extra: Vec<f64> = free
+            .iter()
+            .map(|&i| iterate.terms[i].square + self.rho)
+            .collect();
+        let mut step = Mat::from_fn(free.len(), 1, |a, _| -self.slope(iterate, free[a]));
+        q.solve_shifted(&free, &extra, &mut step, par)?;
         let step = algebra::column(step.as_ref(), 0);
         if !step.iter().all(|value| value.is_finite()) {
             return None;
         }
-        for (&i, &step) in free.iter().zip(step) {
-            iterate.x[i] += step;
-            add(&mut iterate.y, step, q.column(i));
-        }
+        let x = &iterate.x;
+        let targets: Vec<(usize, f64)> = free
+            .iter()
+            .zip(step)
+            .map(|(&i, step)| (i, x[i] + step))
+            .collect();
+        iterate.set(q, targets.into_iter());
         Some(())
     }
 

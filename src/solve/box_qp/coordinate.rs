@@ -8,7 +8,7 @@ use super::{Quadratic, Settings};
 use crate::solve::Certificate;
 
 /// The terms spread out for the selection loop.
-pub(super) struct Descent {
+pub struct Descent {
     has_l1: bool,
     /// `Q_ii + d_i`, kept away from zero, and its inverse.
     curvature: Vec<f64>,
@@ -48,7 +48,7 @@ impl Descent {
     /// no step gains anything beyond rounding.
     pub fn run(
         &self,
-        q: &mut impl Quadratic,
+        q: &impl Quadratic,
         iterate: &mut Iterate<'_>,
         most: usize,
         settings: Settings,
@@ -67,13 +67,21 @@ impl Descent {
             let Some((i, target)) = best else {
                 return (iterate.certificate(settings), true);
             };
-            iterate.set(q, i, target);
+            iterate.set(q, std::iter::once((i, target)));
             iterate.steps += 1;
             if done % check_every == 0 {
                 certificate = iterate.certificate(settings);
             }
         }
         (iterate.certificate(settings), false)
+    }
+
+    /// Where minimising over coordinate `i` leads, and by how much its slope there was off before.
+    pub fn target(&self, i: usize, x: f64, y: f64) -> f64 {
+        let free = x - (y + self.linear[i] + self.square[i] * x) * self.inverse[i];
+        let threshold = self.l1[i] * self.inverse[i];
+        let shrunk = free - free.clamp(-threshold, threshold);
+        shrunk.clamp(self.low[i], self.high[i])
     }
 
     /// The coordinate whose minimisation gains most, and where it goes. Gains are written in the

@@ -5,7 +5,7 @@ use crate::kernel::algebra;
 use crate::solve::Certificate;
 
 /// The iterate `x` and `y = Q x`.
-pub(super) struct Iterate<'a> {
+pub struct Iterate<'a> {
     pub terms: &'a [Term],
     pub x: Vec<f64>,
     pub y: Vec<f64>,
@@ -15,7 +15,7 @@ pub(super) struct Iterate<'a> {
 
 impl<'a> Iterate<'a> {
     /// Begins at `start` (or at zero), clipped to the box.
-    pub fn new(q: &mut impl Quadratic, terms: &'a [Term], start: Option<&[f64]>) -> Self {
+    pub fn new(q: &impl Quadratic, terms: &'a [Term], start: Option<&[f64]>) -> Self {
         let n = terms.len();
         let mut iterate = Self {
             terms,
@@ -23,30 +23,31 @@ impl<'a> Iterate<'a> {
             y: vec![0.0; n],
             steps: 0,
         };
-        for (i, term) in terms.iter().enumerate() {
-            let x = start.map_or(0.0, |start| start[i]);
-            iterate.set(q, i, x.clamp(term.low, term.high));
-        }
+        let zero = vec![0.0; n];
+        iterate.replace(q, start.unwrap_or(&zero));
         iterate
     }
 
-    /// Moves coordinate `i` to `target` and keeps `y = Q x`.
-    pub fn set(&mut self, q: &mut impl Quadratic, i: usize, target: f64) {
-        let change = target - self.x[i];
-        if change != 0.0 {
-            self.x[i] = target;
-            add(&mut self.y, change, q.column(i));
+    /// Moves coordinates to their targets and keeps `y = Q x`.
+    pub fn set(&mut self, q: &impl Quadratic, targets: impl Iterator<Item = (usize, f64)>) {
+        let mut changes = Vec::new();
+        for (i, target) in targets {
+            let change = target - self.x[i];
+            if change != 0.0 {
+                self.x[i] = target;
+                changes.push((i, change));
+            }
         }
+        q.add_columns(&changes, &mut self.y);
     }
 
     /// Takes `x`, clipped to the box, and computes `y` anew.
-    pub fn replace(&mut self, q: &mut impl Quadratic, x: &[f64]) {
+    pub fn replace(&mut self, q: &impl Quadratic, x: &[f64]) {
+        self.x.fill(0.0);
         self.y.fill(0.0);
-        for (i, &x) in x.iter().enumerate() {
-            self.x[i] = 0.0;
-            let term = &self.terms[i];
-            self.set(q, i, x.clamp(term.low, term.high));
-        }
+        let terms = self.terms;
+        let clipped = |(i, x): (usize, &f64)| (i, x.clamp(terms[i].low, terms[i].high));
+        self.set(q, x.iter().enumerate().map(clipped));
     }
 
     /// The duality gap as a sum of Fenchel-Young terms.

@@ -12,50 +12,27 @@
 //! gap = sum_i  h_i(x_i) + h_i^*(-y_i) + x_i y_i  >=  0,
 //! ```
 //!
-//! so it costs O(n) and certifies every answer. Three solvers share the work: `coordinate` for
-//! the first approach, `active_set` for the finish, and `interior` for what neither solves.
+//! so it costs O(n) and certifies every answer. Three kinds of solvers share the work: coordinate
+//! descent for the first approach (`coordinate` greedily on a matrix that is there, `sweep` in random
+//! order with shrinking on a factor of low rank), `active_set` for the finish, and `interior` for
+//! what neither solves. What they ask of the matrix is the trait [`Quadratic`].
 
 mod active_set;
 mod coordinate;
 mod interior;
 mod iterate;
+mod quadratic;
+mod sweep;
 
-use faer::{Mat, MatRef, Par};
+use faer::{MatRef, Par};
 use rayon::prelude::*;
 
 use super::Certificate;
-use crate::kernel::{algebra, submatrix};
+use crate::kernel::Gram;
 use active_set::{Shared, Stages};
 use coordinate::Descent;
 use iterate::Iterate;
-
-/// A symmetric positive semidefinite matrix given by its columns.
-pub trait Quadratic {
-    fn diagonal(&self, i: usize) -> f64;
-    /// Column `i`; computed or looked up.
-    fn column(&mut self, i: usize) -> &[f64];
-    /// The rows and columns `index`.
-    fn dense(&self, index: &[usize]) -> Mat<f64>;
-}
-
-/// A dense symmetric matrix.
-pub struct Dense<'a> {
-    pub matrix: MatRef<'a, f64>,
-}
-
-impl Quadratic for Dense<'_> {
-    fn diagonal(&self, i: usize) -> f64 {
-        self.matrix[(i, i)]
-    }
-
-    fn column(&mut self, i: usize) -> &[f64] {
-        algebra::column(self.matrix, i)
-    }
-
-    fn dense(&self, index: &[usize]) -> Mat<f64> {
-        submatrix(self.matrix, index, index)
-    }
-}
+pub use quadratic::{Dense, Factored, Quadratic};
 
 /// The separable part `h_i`, one per coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -195,7 +172,7 @@ pub struct Solution {
 
 /// Minimises from `start` (or from zero), clipped to the box.
 pub fn solve(
-    q: &mut impl Quadratic,
+    q: &impl Quadratic,
     terms: &[Term],
     start: Option<&[f64]>,
     settings: Settings,
@@ -219,12 +196,28 @@ pub struct Program<'a> {
 
 /// Minimises several problems on one matrix. What they share is computed once; with several threads
 /// they are worked on side by side, each by one thread, so that no number depends on the threads.
-pub fn solve_all<'a>(
-    q: MatRef<'_, f64>,
+pub fn solve_all(q: Gram<'_>, programs: &[Program<'_>], settings: Settings) -> Vec<Solution> {
+    match q {
+        Gram::Full(matrix) => {
+            let terms = programs.iter().flat_map(|program| program.terms);
+            let least_square = terms.fold(f64::INFINITY, |least, term| least.min(term.square));
+            solve_several(&Dense { matrix }, programs, settings, |works, weight| {
+                shared_inverse(matrix, works, weight, least_square, settings.par)
+            })
+        }
+        Gram::LowRank(low) => {
+            let q = Factored { rows: low.rows() };
+            solve_several(&q, programs, settings, |_, _| None)
+        }
+    }
+}
+
+fn solve_several<'a>(
+    q: &(impl Quadratic + Sync),
     programs: &[Program<'a>],
     settings: Settings,
+    share: impl Fn(&[Work<'a>], f64) -> Option<Shared>,
 ) -> Vec<Solution> {
-    let dense = || Dense { matrix: q };
     let is_parallel = settings.par.degree() > 1;
     let begin = |program: &Program<'a>| {
         let settings = Settings {
@@ -232,24 +225,22 @@ pub fn solve_all<'a>(
             par: Par::Seq,
             ..settings
         };
-        Work::new(&mut dense(), program.terms, program.start, settings)
+        Work::new(q, program.terms, program.start, settings)
     };
     let mut works: Vec<Work<'a>> = if is_parallel {
         programs.par_iter().map(begin).collect()
     } else {
         programs.iter().map(begin).collect()
     };
-    let terms = programs.iter().flat_map(|program| program.terms);
-    let least_square = terms.fold(f64::INFINITY, |least, term| least.min(term.square));
     while let Some(weight) = works
         .iter()
         .filter_map(Work::next_weight)
         .max_by(f64::total_cmp)
     {
-        let shared = shared_inverse(q, &works, weight, least_square, settings.par);
+        let shared = share(&works, weight);
         let settle = |work: &mut Work<'_>| {
             if work.next_weight() == Some(weight) {
-                work.settle(&mut dense(), weight, shared.as_ref());
+                work.settle(q, weight, shared.as_ref());
             }
         };
         if is_parallel {
@@ -258,7 +249,7 @@ pub fn solve_all<'a>(
             works.iter_mut().for_each(settle);
         }
     }
-    let finish = |work: Work<'_>| work.finish(&mut dense());
+    let finish = |work: Work<'_>| work.finish(q);
     if is_parallel {
         works.into_par_iter().map(finish).collect()
     } else {
@@ -289,12 +280,6 @@ fn shared_inverse(
     Shared::new(q, weight + least_square, par)
 }
 
-/// Coordinate steps before the active sets take over: their systems cost O(n^3), a step O(n), so
-/// the larger the problem, the better a start pays.
-fn approach(n: usize) -> usize {
-    (n.saturating_mul(n) / 5000).clamp((n / 2).max(64), 4 * n.max(64))
-}
-
 /// One problem on its way.
 struct Work<'a> {
     iterate: Iterate<'a>,
@@ -307,7 +292,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     /// A first approach by coordinate steps, unless the start is the solution of a similar problem.
     fn new(
-        q: &mut impl Quadratic,
+        q: &impl Quadratic,
         terms: &'a [Term],
         start: Option<&[f64]>,
         settings: Settings,
@@ -315,8 +300,8 @@ impl<'a> Work<'a> {
         let mut iterate = Iterate::new(q, terms, start);
         let descent = Descent::new(q, terms);
         let is_warm = start.is_some();
-        let most = if is_warm { 0 } else { approach(terms.len()) };
-        let (certificate, _) = descent.run(q, &mut iterate, most, settings);
+        let most = if is_warm { 0 } else { q.approach() };
+        let (certificate, _) = q.descend(&descent, &mut iterate, most, settings);
         let stages = Stages::new(q, &iterate, is_warm);
         Self {
             iterate,
@@ -336,14 +321,14 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn settle(&mut self, q: &mut impl Quadratic, weight: f64, shared: Option<&Shared>) {
+    fn settle(&mut self, q: &impl Quadratic, weight: f64, shared: Option<&Shared>) {
         let stages = &mut self.stages;
         self.certificate = stages.settle(q, &mut self.iterate, weight, shared, self.settings);
     }
 
     /// Vouches for the answer with `y` computed anew; where the active sets did not settle, an
     /// interior-point method and then coordinate descent go on.
-    fn finish(mut self, q: &mut impl Quadratic) -> Solution {
+    fn finish(mut self, q: &impl Quadratic) -> Solution {
         let settings = self.settings;
         let x = self.iterate.x.clone();
         self.iterate.replace(q, &x);
@@ -356,7 +341,8 @@ impl<'a> Work<'a> {
             if self.certificate.converged {
                 break;
             }
-            let (certificate, is_stalled) = self.descent.run(q, &mut self.iterate, sweep, settings);
+            let (certificate, is_stalled) =
+                q.descend(&self.descent, &mut self.iterate, sweep, settings);
             self.certificate = certificate;
             if is_stalled {
                 break;
@@ -370,13 +356,15 @@ impl<'a> Work<'a> {
     }
 
     /// Solves anew by [`interior`], from the middle of the box; takes the answer if it is better.
-    fn interior_point(&mut self, q: &mut impl Quadratic) -> Certificate {
+    fn interior_point(&mut self, q: &impl Quadratic) -> Certificate {
         let settings = self.settings;
         let (before, iterate) = (self.certificate, &mut self.iterate);
         let is_live = |i: &usize| iterate.terms[*i].low < iterate.terms[*i].high;
         let live: Vec<usize> = (0..iterate.x.len()).filter(is_live).collect();
         let terms: Vec<Term> = live.iter().map(|&i| iterate.terms[i]).collect();
-        let mut h = q.dense(&live);
+        let Some(mut h) = q.dense(&live) else {
+            return before;
+        };
         for (a, term) in terms.iter().enumerate() {
             h[(a, a)] += term.square;
         }
@@ -403,7 +391,10 @@ impl<'a> Work<'a> {
 
 #[cfg(test)]
 mod tests {
+    use faer::Mat;
+
     use super::*;
+    use crate::kernel::algebra::product;
 
     /// A smooth kernel matrix: badly conditioned, as real ones are.
     fn kernel(n: usize) -> Mat<f64> {
@@ -445,8 +436,8 @@ mod tests {
         ];
         for loss in losses {
             let terms = terms(120, loss);
-            let mut q = Dense { matrix: k.as_ref() };
-            let solution = solve(&mut q, &terms, None, strict());
+            let q = Dense { matrix: k.as_ref() };
+            let solution = solve(&q, &terms, None, strict());
             assert!(solution.certificate.converged, "{loss:?}: {solution:?}");
             for (x, term) in solution.x.iter().zip(&terms) {
                 assert!((term.low..=term.high).contains(x), "{x} outside {term:?}");
@@ -458,15 +449,15 @@ mod tests {
     fn the_shared_inverse_leads_to_the_same_solution() {
         let k = kernel(120);
         let terms = terms(120, Term::pinball(1.0, 0.5));
-        let mut q = Dense { matrix: k.as_ref() };
-        let alone = solve(&mut q, &terms, None, strict());
-        let mut work = Work::new(&mut q, &terms, None, strict());
+        let q = Dense { matrix: k.as_ref() };
+        let alone = solve(&q, &terms, None, strict());
+        let mut work = Work::new(&q, &terms, None, strict());
         while let Some(weight) = work.next_weight() {
             let shared = Shared::new(k.as_ref(), weight, Par::Seq).unwrap();
-            work.settle(&mut q, weight, Some(&shared));
+            work.settle(&q, weight, Some(&shared));
         }
         assert!(!work.stages.has_given_up);
-        let shared = work.finish(&mut q);
+        let shared = work.finish(&q);
         assert!(shared.certificate.converged);
         for (one, other) in alone.y.iter().zip(&shared.y) {
             assert!((one - other).abs() < 1e-4, "{one} {other}");
@@ -486,10 +477,14 @@ mod tests {
             absolute: 0.0,
         });
         for par in [Par::Seq, Par::rayon(2)] {
-            let together = solve_all(k.as_ref(), &programs, Settings { par, ..strict() });
+            let together = solve_all(
+                Gram::Full(k.as_ref()),
+                &programs,
+                Settings { par, ..strict() },
+            );
             for (terms, together) in several.iter().zip(together) {
-                let mut q = Dense { matrix: k.as_ref() };
-                let alone = solve(&mut q, terms, None, strict());
+                let q = Dense { matrix: k.as_ref() };
+                let alone = solve(&q, terms, None, strict());
                 assert!(together.certificate.converged);
                 for (one, other) in alone.y.iter().zip(&together.y) {
                     assert!((one - other).abs() < 1e-4, "{one} {other}");
@@ -501,22 +496,57 @@ mod tests {
     #[test]
     fn the_solution_of_a_similar_problem_saves_coordinate_steps() {
         let k = kernel(120);
-        let mut q = Dense { matrix: k.as_ref() };
-        let first = solve(&mut q, &terms(120, Term::hinge(1.0)), None, strict());
+        let q = Dense { matrix: k.as_ref() };
+        let first = solve(&q, &terms(120, Term::hinge(1.0)), None, strict());
         let similar = terms(120, Term::hinge(1.1));
-        let warm = solve(&mut q, &similar, Some(&first.x), strict());
-        let cold = solve(&mut q, &similar, None, strict());
+        let warm = solve(&q, &similar, Some(&first.x), strict());
+        let cold = solve(&q, &similar, None, strict());
         assert!(warm.certificate.converged);
         assert!(warm.certificate.iterations < cold.certificate.iterations);
         let difference = (warm.certificate.dual - cold.certificate.dual).abs();
         assert!(difference <= 2e-8 * cold.certificate.dual.abs());
     }
 
+    /// A factor of a matrix of rank 12.
+    fn rows(n: usize) -> Mat<f64> {
+        Mat::from_fn(12, n, |a, i| ((3 * a + 7 * i + a * i) as f64).sin())
+    }
+
+    #[test]
+    fn a_factor_leads_to_the_solution_on_its_product() {
+        let rows = rows(150);
+        let product = product(rows.transpose(), rows.as_ref(), Par::Seq);
+        for far in [
+            Term::hinge(1.0),
+            Term::pinball(1.0, 0.5),
+            Term::insensitive(1.0, 0.1),
+            Term::hinge(1e-4),
+            Term::hinge(1e4),
+        ] {
+            let terms = terms(150, far);
+            let whole = Dense {
+                matrix: product.as_ref(),
+            };
+            let factored = Factored {
+                rows: rows.as_ref(),
+            };
+            let whole = solve(&whole, &terms, None, strict());
+            let factored = solve(&factored, &terms, None, strict());
+            assert!(
+                factored.certificate.converged,
+                "{far:?} {:?}",
+                factored.certificate
+            );
+            let difference = (whole.certificate.dual - factored.certificate.dual).abs();
+            assert!(difference <= 1e-7 * whole.certificate.dual.abs(), "{far:?}");
+        }
+    }
+
     #[test]
     fn a_matrix_without_rank_ends() {
         let q = Mat::from_fn(6, 6, |_, _| 1.0);
         let terms = vec![Term::hinge(1.0); 6];
-        let solution = solve(&mut Dense { matrix: q.as_ref() }, &terms, None, strict());
+        let solution = solve(&Dense { matrix: q.as_ref() }, &terms, None, strict());
         assert!(solution.certificate.converged);
         assert!((solution.x.iter().sum::<f64>() - 1.0).abs() < 1e-6);
     }

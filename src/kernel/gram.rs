@@ -1,0 +1,69 @@
+//! The training kernel matrix as methods see it: all of it, or a factor of low rank.
+
+use faer::{Mat, MatRef, Par};
+
+use super::algebra::{add_times_vector, product};
+use super::{LowRank, columns, principal_submatrix};
+
+/// A kernel matrix K; either form answers what methods ask of it.
+#[derive(Clone, Copy, Debug)]
+pub enum Gram<'a> {
+    Full(MatRef<'a, f64>),
+    LowRank(&'a LowRank),
+}
+
+impl Gram<'_> {
+    /// Training samples.
+    pub fn n(&self) -> usize {
+        match self {
+            Self::Full(k) => k.nrows(),
+            Self::LowRank(low) => low.n(),
+        }
+    }
+
+    /// `K m`.
+    pub fn times(&self, m: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+        match self {
+            Self::Full(k) => product(*k, m, par),
+            Self::LowRank(low) => low.times(m, par),
+        }
+    }
+
+    /// `K x`.
+    pub fn times_vector(&self, x: &[f64], par: Par) -> Vec<f64> {
+        let mut values = vec![0.0; self.n()];
+        match self {
+            Self::Full(k) => add_times_vector(&mut values, 1.0, *k, x, par),
+            Self::LowRank(low) => {
+                let mut inside = vec![0.0; low.rank()];
+                add_times_vector(&mut inside, 1.0, low.rows(), x, par);
+                add_times_vector(&mut values, 1.0, low.rows().transpose(), &inside, par);
+            }
+        }
+        values
+    }
+
+    /// The rows and columns `index`, with `ridge` added to the diagonal.
+    pub fn principal_submatrix(&self, index: &[usize], ridge: f64) -> Mat<f64> {
+        match self {
+            Self::Full(k) => principal_submatrix(*k, index, ridge),
+            Self::LowRank(low) => {
+                let some = columns(low.rows(), index);
+                let mut block = product(some.transpose(), some.as_ref(), Par::Seq);
+                for i in 0..index.len() {
+                    block[(i, i)] += ridge;
+                }
+                block
+            }
+        }
+    }
+
+    /// `|K|_F`.
+    pub fn norm(&self) -> f64 {
+        match self {
+            Self::Full(k) => k.norm_l2(),
+            // |G G^T|_F = |G^T G|_F, of which only the smaller is formed.
+            Self::LowRank(low) => product(low.rows(), low.rows().transpose(), Par::Seq).norm_l2(),
+        }
+    }
+}

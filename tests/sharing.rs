@@ -1,0 +1,64 @@
+//! Promise: fits of a sweep share their work (factors, graph, solutions to start from) and still
+//! give the numbers they would give by themselves.
+
+#[allow(dead_code, reason = "shared with tests that ask it for more")]
+mod support;
+
+use faer::Par;
+use npsvcpp::model::{Fit, Problem, registry};
+use npsvcpp::seed::Seed;
+use serde_json::{Value, json};
+use support::Digits;
+
+fn fit(name: &str, params: &Value, problem: &Problem) -> Fit {
+    let method = registry::find(name).unwrap().configure(params).unwrap();
+    method.fit(problem, &Seed::root(3)).unwrap()
+}
+
+/// Fits all points in one lane of a sweep, and each on a problem of its own.
+fn check(name: &str, points: &[Value]) {
+    let digits = Digits::load();
+    let sweep = digits.problem(Par::Seq).for_sweep();
+    let lane = sweep.lane(Par::Seq);
+    let cross = sweep.cross(digits.x_test.view());
+    for params in points {
+        let shared = fit(name, params, &lane);
+        let alone = fit(name, params, &digits.problem(Par::Seq));
+        assert!(shared.certificate.gap >= 0.0);
+        let values = |fit: &Fit| fit.machine.decision(cross.as_ref(), Par::Seq);
+        let (one, other) = (values(&shared), values(&alone));
+        let apart = (&one - &other).norm_max() / other.norm_max();
+        assert!(apart < 1e-4, "{name} {params}: {apart}");
+        assert_eq!(
+            shared.machine.predict(cross.as_ref(), Par::Seq),
+            alone.machine.predict(cross.as_ref(), Par::Seq),
+            "{name} {params}"
+        );
+    }
+}
+
+fn grid(scheme: &str, r: &str, tolerance: &str) -> Vec<Value> {
+    let mut points = Vec::new();
+    for value in [0.05, 0.5] {
+        for c in [0.1, 1.0, 10.0] {
+            points.push(json!({"scheme": scheme, "c": c, r: value, tolerance: 1e-9}));
+        }
+    }
+    points
+}
+
+#[test]
+fn convex_methods() {
+    for scheme in ["ovr", "rvo"] {
+        for name in ["twsvm", "npsvm", "pintwsvm"] {
+            check(name, &grid(scheme, "r", "tolerance"));
+        }
+    }
+}
+
+#[test]
+fn k_npsvcpp() {
+    for scheme in ["ovr", "rvo"] {
+        check("k-npsvcpp", &grid(scheme, "r1", "qp_tolerance"));
+    }
+}

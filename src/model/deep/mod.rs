@@ -236,7 +236,7 @@ pub struct Surroundings {
 /// A network that was trained.
 pub struct NetworkFit {
     pub network: Box<dyn Trained>,
-    /// Primal and dual objective after the last epoch; the epochs are a limit, not a stopping rule.
+    /// Primal and dual objective after the last epoch; they bound nothing.
     pub certificate: Certificate,
     /// One row per epoch.
     pub trace: Vec<TraceRow>,

@@ -115,14 +115,19 @@ impl Objective for Levelled {
         let parts = self.hyperplanes.parts(&f, &step.labels.members);
         let objectives = parts.objectives();
         let slopes = tch::no_grad(|| parts.slopes());
-        self.tau_step(&gram(step.head, &pass, &f, &slopes), &objectives);
+        // Without `z` the classes share nothing that weights could balance: they stay equal.
+        if pass.z.is_some() {
+            self.tau_step(&gram(step.head, &pass, &f, &slopes), &objectives);
+        }
         step.descend_shared(&self.weighted(&objectives));
     }
 
     fn describe(&self, f: &Tensor, labels: &Labels, row: &mut TraceRow) {
         row.objectives = numbers(&self.hyperplanes.parts(f, &labels.members).objectives());
-        let steps = self.steps.max(1) as f64;
-        row.tau = self.used.iter().map(|sum| sum / steps).collect();
+        row.tau = match self.steps {
+            0 => self.tau.clone(),
+            steps => self.used.iter().map(|sum| sum / steps as f64).collect(),
+        };
         row.tau_star.clone_from(&self.tau_star);
         row.gradient_norm = self.gradient_norm;
     }

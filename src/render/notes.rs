@@ -66,9 +66,9 @@ pub(super) fn about_fits(
             fits.len()
         );
         let note = add(notes, text);
-        for row in 0..rows.len() {
-            if ended.contains(&row) {
-                rows[row].cells[index].footnotes.push(note);
+        for (place, row) in rows.iter_mut().enumerate() {
+            if ended.contains(&place) {
+                row.cells[index].footnotes.push(note);
             }
         }
     }

@@ -172,6 +172,8 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
                 others.truncate(k);
             }
             others.sort_unstable_by(order);
+            // Without the room for all the others: n times that would be n^2.
+            others.shrink_to_fit();
             (others, sum)
         };
         let found: Vec<_> = match par {

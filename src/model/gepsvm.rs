@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use faer::Mat;
 
 use super::nonparallel::{self, Hyperplanes};
-use super::plane::{Plane, Planes, Sides, cholesky};
+use super::plane::{Planes, Sides, cholesky};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
 use crate::kernel::algebra::column_mut;
 use crate::seed::Seed;
@@ -71,7 +71,7 @@ impl Method for Gepsvm {
         let mut certificates = Vec::with_capacity(classes);
         for l in 0..classes {
             let (found, column) = match &planes {
-                Some(planes) => eliminated(&planes.plane(l)?),
+                Some(planes) => eliminated(planes, l)?,
                 None => self.one_versus_rest(problem, l)?,
             };
             column_mut(&mut coefficients, l).copy_from_slice(&column);
@@ -131,13 +131,15 @@ impl Gepsvm {
 }
 
 /// Few dissimilar samples, or a factor: `M` itself.
-fn eliminated(plane: &Plane<'_>) -> (Eigenpair, Vec<f64>) {
+fn eliminated(planes: &Planes<'_>, l: usize) -> Result<(Eigenpair, Vec<f64>), FitError> {
+    let plane = planes.plane(l)?;
     let found = lanczos::largest(plane.far.len(), RELATIVE_RESIDUAL, |x| {
         plane.times_vector(x)
     });
-    let near_values = plane.near_values(&found.vector, None);
-    let column = plane.coefficients(&found.vector, &near_values);
-    (found, column)
+    let lambdas = [found.vector.clone()];
+    let near_values = planes.near_values(std::slice::from_ref(&plane), &lambdas, None);
+    let column = plane.coefficients(&lambdas[0], &near_values[0]);
+    Ok((found, column))
 }
 
 /// The ratio is `delta / eigenvalue`. The residual bounds how far the value is from *some* eigenvalue

@@ -126,8 +126,9 @@ fn fit_eliminated(
         let start = warm.as_ref().map(|warm| warm[l].as_slice());
         let Solution { x, certificate, .. } = plane.solve(&terms, start, hyperplanes.settings(par));
         let lambda: Vec<f64> = x.iter().map(|x| r * x).collect();
-        let near_values = plane.near_values(&lambda, None);
-        let column = plane.coefficients(&lambda, &near_values);
+        let (one, lambdas) = (std::slice::from_ref(&plane), [lambda]);
+        let near_values = planes.near_values(one, &lambdas, None);
+        let column = plane.coefficients(&lambdas[0], &near_values[0]);
         column_mut(&mut coefficients, l).copy_from_slice(&column);
         certificates.push(certificate.scaled(r));
         solutions.push(x);

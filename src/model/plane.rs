@@ -23,7 +23,9 @@ use std::sync::Arc;
 use faer::{Mat, MatRef, Par};
 
 use super::{FitError, Problem, Scheme};
-use crate::kernel::algebra::{add_lower_product, add_times_vector, column_mut, product};
+use crate::kernel::algebra::{
+    add_lower_product, add_times_vector, column, column_mut, inner, product,
+};
 use crate::kernel::{Cholesky, Gram, LowRank, columns, principal_submatrix};
 use crate::solve::box_qp::{self, Dense, Factored, Settings, Solution, Term};
 
@@ -109,6 +111,41 @@ impl<'a> Planes<'a> {
             Shared::Inverse(s_inverse) => product(s_inverse.as_ref().as_ref(), g, self.par),
             Shared::Factor(low) => product(low.rows(), g, self.par),
         }
+    }
+
+    /// `f_p = (S_pp)^-1 (r g_p + K_pq lambda)` of some planes, with one product for all of them
+    /// where there is a factor.
+    pub fn near_values(
+        &self,
+        planes: &[Plane<'_>],
+        lambdas: &[Vec<f64>],
+        pulls: Option<&[Pull]>,
+    ) -> Vec<Vec<f64>> {
+        let pull = |index: usize| pulls.map(|pulls| &pulls[index]);
+        let mut insides = Vec::new();
+        let mut values = Vec::with_capacity(planes.len());
+        for (index, (plane, lambda)) in planes.iter().zip(lambdas).enumerate() {
+            match &plane.form {
+                Form::Inverse {
+                    s_inverse, schur, ..
+                } => values.push(plane.near_values(*s_inverse, schur, lambda, pull(index))),
+                Form::Factor { rows, c, .. } => {
+                    insides.push(plane.inside(*rows, c, lambda, pull(index)));
+                    let known = pull(index).map(|pull| pull.at_near.clone());
+                    values.push(known.unwrap_or_else(|| vec![0.0; plane.near.len()]));
+                }
+            }
+        }
+        if let Shared::Factor(low) = &self.shared {
+            let all = Mat::from_fn(low.rank(), insides.len(), |a, l| insides[l][(a, 0)]);
+            let spread = product(low.rows().transpose(), all.as_ref(), self.par);
+            for (l, (plane, values)) in planes.iter().zip(&mut values).enumerate() {
+                for (value, &i) in values.iter_mut().zip(&plane.near) {
+                    *value += spread[(i, l)];
+                }
+            }
+        }
+        values
     }
 
     /// The hyperplane of class `l`.
@@ -208,9 +245,10 @@ enum Form<'a> {
 pub struct Pull {
     /// `K_qp (S_pp)^-1 g_p`, on the dissimilar samples.
     pub at_far: Vec<f64>,
-    /// What is known of `f_p` by now: `r (S^-1 g)_p`, or all that `g` contributes if there is a
-    /// factor.
+    /// What is known of `f_p` by now: `r (S^-1 g)_p`, or `g_p` if there is a factor.
     at_near: Vec<f64>,
+    /// `C^-1 G_p^T g_p`, if there is a factor.
+    inside: Vec<f64>,
 }
 
 impl Plane<'_> {
@@ -255,57 +293,71 @@ impl Plane<'_> {
                 Pull {
                     at_far,
                     at_near: self.near.iter().map(|&i| self.r * pulled[i]).collect(),
+                    inside: Vec::new(),
                 }
             }
             Form::Factor { rows, c, .. } => {
                 let mut inside = Mat::from_fn(pulled.len(), 1, |a, _| pulled[a]);
                 c.solve(inside.as_mut());
-                let values = product(rows.transpose(), inside.as_ref(), self.par);
+                let inside = column(inside.as_ref(), 0).to_vec();
                 Pull {
-                    at_far: self.far.iter().map(|&j| values[(j, 0)]).collect(),
-                    at_near: (self.near.iter()).map(|&i| g[i] - values[(i, 0)]).collect(),
+                    at_far: (self.far.iter())
+                        .map(|&j| inner(column(*rows, j), &inside))
+                        .collect(),
+                    at_near: self.near.iter().map(|&i| g[i]).collect(),
+                    inside,
                 }
             }
         }
     }
 
-    /// `f_p = (S_pp)^-1 (r g_p + K_pq lambda)`.
-    pub fn near_values(&self, lambda: &[f64], pull: Option<&Pull>) -> Vec<f64> {
-        let mut values = match pull {
-            Some(pull) => pull.at_near.clone(),
-            None => vec![0.0; self.near.len()],
+    /// `f_p` through the inverse of S.
+    fn near_values(
+        &self,
+        s_inverse: MatRef<'_, f64>,
+        schur: &Mat<f64>,
+        lambda: &[f64],
+        pull: Option<&Pull>,
+    ) -> Vec<f64> {
+        let (mut weights, mut values) = match pull {
+            Some(pull) => (
+                pull.at_far.iter().map(|value| -self.r * value).collect(),
+                pull.at_near.clone(),
+            ),
+            None => (vec![0.0; self.far.len()], vec![0.0; self.near.len()]),
         };
-        match &self.form {
-            Form::Inverse {
-                s_inverse, schur, ..
-            } => {
-                let mut weights = match pull {
-                    Some(pull) => pull.at_far.iter().map(|value| -self.r * value).collect(),
-                    None => vec![0.0; self.far.len()],
-                };
-                add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, self.par);
-                for (&j, weight) in self.far.iter().zip(&weights) {
-                    let column = s_inverse.col(j);
-                    for (value, &i) in values.iter_mut().zip(&self.near) {
-                        *value -= weight * column[i];
-                    }
-                }
-            }
-            Form::Factor { rows, c, .. } => {
-                let mut spread = vec![0.0; rows.ncols()];
-                for (&j, lambda) in self.far.iter().zip(lambda) {
-                    spread[j] = *lambda;
-                }
-                let mut inside = Mat::zeros(rows.nrows(), 1);
-                add_times_vector(column_mut(&mut inside, 0), 1.0, *rows, &spread, self.par);
-                c.solve(inside.as_mut());
-                let all = product(rows.transpose(), inside.as_ref(), self.par);
-                for (value, &i) in values.iter_mut().zip(&self.near) {
-                    *value += all[(i, 0)];
-                }
+        add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, self.par);
+        for (&j, weight) in self.far.iter().zip(&weights) {
+            let column = s_inverse.col(j);
+            for (value, &i) in values.iter_mut().zip(&self.near) {
+                *value -= weight * column[i];
             }
         }
         values
+    }
+
+    /// `C^-1 (G_q^T lambda - G_p^T g_p)`.
+    fn inside(
+        &self,
+        rows: MatRef<'_, f64>,
+        c: &Cholesky,
+        lambda: &[f64],
+        pull: Option<&Pull>,
+    ) -> Mat<f64> {
+        let mut inside = Mat::zeros(rows.nrows(), 1);
+        let sum = column_mut(&mut inside, 0);
+        for (&j, lambda) in self.far.iter().zip(lambda) {
+            for (sum, row) in sum.iter_mut().zip(column(rows, j)) {
+                *sum += lambda * row;
+            }
+        }
+        c.solve(inside.as_mut());
+        if let Some(pull) = pull {
+            for (sum, pulled) in column_mut(&mut inside, 0).iter_mut().zip(&pull.inside) {
+                *sum -= pulled;
+            }
+        }
+        inside
     }
 
     /// `e / r` on all samples: `lambda / r` on the dissimilar ones, `-f_p / r` on the similar ones.

@@ -103,6 +103,14 @@ impl Method for Svm {
     fn fit(&self, problem: &Problem, _seed: &Seed) -> Result<Fit, FitError> {
         self.check()?;
         let Shape { n, classes, .. } = problem.shape();
+        if self.engine == Engine::Linfa && problem.low_rank().is_some() {
+            return Err(FitError::Engine {
+                engine: "linfa",
+                message: "it computes the kernel by itself, which a pivoted `factor` replaces; use \
+                          engine `smo` or `libsvm`"
+                    .into(),
+            });
+        }
         let members: Vec<Vec<usize>> = (0..classes).map(|l| problem.members(l)).collect();
         if let Some(class) = members.iter().position(Vec::is_empty) {
             return Err(FitError::EmptyClass { class });
@@ -145,10 +153,12 @@ impl Method for Svm {
             Engine::Libsvm => 48.0 * samples * samples,
             Engine::Linfa => 8.0 * samples * (samples + shape.dims as f64),
         };
+        // The pairs run on the matrix itself, also where there is a factor of it.
+        let matrix = shape.rank.map_or(0.0, |_| 8.0 * n * n);
         let side_by_side = pairs.min(rayon::current_num_threads() as f64);
         Cost {
             flops,
-            bytes: 2.0 * coefficients + scratch * side_by_side,
+            bytes: matrix + 2.0 * coefficients + scratch * side_by_side,
         }
     }
 }

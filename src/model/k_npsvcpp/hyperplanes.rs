@@ -8,13 +8,14 @@
 //! and the active dissimilar ones are free. Rest versus one: [`crate::model::plane`].
 
 use faer::{Mat, Par};
+use rayon::prelude::*;
 
 use super::KNpsvcpp;
 use crate::kernel::Gram;
 use crate::kernel::algebra::{column, column_mut};
-use crate::model::plane::{Plane, Planes};
+use crate::model::plane::{Plane, Planes, Pull};
 use crate::model::{FitError, Problem, Scheme};
-use crate::solve::box_qp::{self, Program, Settings, Term};
+use crate::solve::box_qp::{self, Program, Settings, Solution, Term};
 
 /// What a u-step starts from.
 pub(super) struct Given<'a> {
@@ -154,36 +155,46 @@ impl<'a> UStep<'a> {
             .map(|l| self.absolute(&given, l))
             .collect();
         let (mut b, mut f) = (given.coefficients, given.values);
-        for (l, plane) in planes.iter().enumerate() {
-            let pull = plane.pull(column(masked.as_ref(), l), column(pulled.as_ref(), l));
-            let values = column_mut(&mut f, l);
-            let far_values: Vec<f64> = plane
-                .far
-                .iter()
-                .zip(&pull.at_far)
+        let pulls: Vec<Pull> = (planes.iter().enumerate())
+            .map(|(l, plane)| plane.pull(column(masked.as_ref(), l), column(pulled.as_ref(), l)))
+            .collect();
+        let hinge = Term::hinge(c).in_coefficients(r1);
+        let solve = |l: usize| {
+            let (plane, values) = (&planes[l], column(f.as_ref(), l));
+            let far_values: Vec<f64> = (plane.far.iter().zip(&pulls[l].at_far))
                 .map(|(&j, pull)| values[j] - pull)
                 .collect();
-            let hinge = Term::hinge(c).in_coefficients(r1);
-            let terms: Vec<Term> = far_values
-                .iter()
-                .map(|g| Term {
-                    linear: g - 1.0,
-                    ..hinge
-                })
-                .collect();
+            let term = |g: &f64| Term {
+                linear: g - 1.0,
+                ..hinge
+            };
+            let terms: Vec<Term> = far_values.iter().map(term).collect();
             let settings = Settings {
                 absolute: absolute[l],
+                par: Par::Seq,
                 ..settings
             };
             let solution = plane.solve(&terms, self.last[l].as_deref(), settings);
-            let lambda: Vec<f64> = solution.x.iter().map(|x| r1 * x).collect();
-            let near_values = plane.near_values(&lambda, Some(&pull));
-            add(
-                column_mut(&mut b, l),
-                &plane.coefficients(&lambda, &near_values),
-            );
+            (far_values, solution)
+        };
+        // Side by side, each by one thread, so that no number depends on the threads.
+        let solved: Vec<(Vec<f64>, Solution)> = if self.par.degree() > 1 {
+            (0..planes.len()).into_par_iter().map(solve).collect()
+        } else {
+            (0..planes.len()).map(solve).collect()
+        };
+        let lambdas: Vec<Vec<f64>> = solved
+            .iter()
+            .map(|(_, solution)| solution.x.iter().map(|x| r1 * x).collect())
+            .collect();
+        let near_values = shared.near_values(planes, &lambdas, Some(&pulls));
+        for (l, (far_values, solution)) in solved.into_iter().enumerate() {
+            let (plane, near_values) = (&planes[l], &near_values[l]);
+            let step = plane.coefficients(&lambdas[l], near_values);
+            add(column_mut(&mut b, l), &step);
+            let values = column_mut(&mut f, l);
             for (&i, value) in plane.near.iter().zip(near_values) {
-                values[i] = value;
+                values[i] = *value;
             }
             for (&j, (g, y)) in plane.far.iter().zip(far_values.iter().zip(&solution.y)) {
                 values[j] = g + y;

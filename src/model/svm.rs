@@ -106,9 +106,10 @@ impl Method for Svm {
         if self.engine == Engine::Linfa && problem.low_rank().is_some() {
             return Err(FitError::Engine {
                 engine: "linfa",
-                message: "it computes the kernel by itself, which a pivoted `factor` replaces; use \
+                message:
+                    "it computes the kernel by itself, which a pivoted `factor` replaces; use \
                           engine `smo` or `libsvm`"
-                    .into(),
+                        .into(),
             });
         }
         let members: Vec<Vec<usize>> = (0..classes).map(|l| problem.members(l)).collect();

@@ -48,7 +48,7 @@ pub struct DNpsvcpp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gamma {
-    /// Neither the paper nor the code says; with this, both terms of the tau-step weigh alike.
+    /// The paper gives no value; docs/fidelity.md says how this one was picked.
     #[schemars(range(min = 0.0))]
     pub max: f64,
     /// Half a period in epochs; all epochs if left out. The authors' code has 25.

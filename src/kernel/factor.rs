@@ -45,6 +45,14 @@ impl Cholesky {
         Ok(Self { l: s, par })
     }
 
+    /// The same factor, whose solutions take one thread: for use by threads that run side by side.
+    pub fn sequential(self) -> Self {
+        Self {
+            par: Par::Seq,
+            ..self
+        }
+    }
+
     /// `rhs <- L^-1 rhs`.
     pub fn solve_lower(&self, rhs: MatMut<'_, f64>) {
         solve_lower_triangular_in_place(self.l.as_ref(), rhs, self.par);

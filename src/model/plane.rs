@@ -21,6 +21,7 @@
 use std::sync::Arc;
 
 use faer::{Mat, MatRef, Par};
+use rayon::prelude::*;
 
 use super::{FitError, Problem, Scheme};
 use crate::kernel::algebra::{
@@ -122,20 +123,29 @@ impl<'a> Planes<'a> {
         pulls: Option<&[Pull]>,
     ) -> Vec<Vec<f64>> {
         let pull = |index: usize| pulls.map(|pulls| &pulls[index]);
-        let mut insides = Vec::new();
-        let mut values = Vec::with_capacity(planes.len());
-        for (index, (plane, lambda)) in planes.iter().zip(lambdas).enumerate() {
+        let one = |index: usize| {
+            let (plane, lambda) = (&planes[index], &lambdas[index]);
             match &plane.form {
                 Form::Inverse {
                     s_inverse, schur, ..
-                } => values.push(plane.near_values(*s_inverse, schur, lambda, pull(index))),
+                } => (
+                    plane.near_values(*s_inverse, schur, lambda, pull(index)),
+                    Mat::zeros(0, 1),
+                ),
                 Form::Factor { rows, c, .. } => {
-                    insides.push(plane.inside(*rows, c, lambda, pull(index)));
                     let known = pull(index).map(|pull| pull.at_near.clone());
-                    values.push(known.unwrap_or_else(|| vec![0.0; plane.near.len()]));
+                    (
+                        known.unwrap_or_else(|| vec![0.0; plane.near.len()]),
+                        plane.inside(*rows, c, lambda, pull(index)),
+                    )
                 }
             }
-        }
+        };
+        let (mut values, insides): (Vec<Vec<f64>>, Vec<Mat<f64>>) = if self.par.degree() > 1 {
+            (0..planes.len()).into_par_iter().map(one).unzip()
+        } else {
+            (0..planes.len()).map(one).unzip()
+        };
         if let Shared::Factor(low) = &self.shared {
             let all = Mat::from_fn(low.rank(), insides.len(), |a, l| insides[l][(a, 0)]);
             let spread = product(low.rows().transpose(), all.as_ref(), self.par);
@@ -172,7 +182,7 @@ impl<'a> Planes<'a> {
                 c.solve_lower(reduced.as_mut());
                 Form::Factor {
                     rows: low.rows(),
-                    c,
+                    c: c.sequential(),
                     reduced,
                 }
             }
@@ -326,7 +336,7 @@ impl Plane<'_> {
             ),
             None => (vec![0.0; self.far.len()], vec![0.0; self.near.len()]),
         };
-        add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, self.par);
+        add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, Par::Seq);
         for (&j, weight) in self.far.iter().zip(&weights) {
             let column = s_inverse.col(j);
             for (value, &i) in values.iter_mut().zip(&self.near) {

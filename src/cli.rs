@@ -126,9 +126,10 @@ pub struct RunArgs {
     /// Run cells in processes of their own: one that dies, as for want of memory, fails alone.
     #[arg(long)]
     pub isolate: bool,
-    /// What networks are trained on, cpu or cuda:N [default: cpu].
-    #[arg(long, value_name = "DEVICE", value_parser = parse_device)]
-    pub device: Option<String>,
+    /// What networks are trained on, cpu or cuda:N; of several, each has a worker process of its own
+    /// [default: cpu].
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',', value_parser = parse_device)]
+    pub device: Vec<String>,
     /// Longest time a cell may take, such as 90s or 2h; one that takes longer fails. Implies --isolate.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub cell_timeout: Option<Duration>,

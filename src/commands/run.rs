@@ -32,7 +32,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         return Ok(plan::show(&prepared));
     }
     let cores = Cores::granted(arguments);
-    let device = device(arguments)?;
+    let devices = devices(arguments)?;
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
     // Each experiment's data is let go with it.
@@ -42,7 +42,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
             note!("skipping: {error}");
         }
         let name = &prepared.plan.experiment.name;
-        let options = options(arguments, &cores, device, name, specs.len())?;
+        let options = options(arguments, &cores, &devices, name, specs.len())?;
         let mut outcome = run::run(&prepared, &options, &display, &interrupted)?;
         // Shards run side by side and end at any time; `merge` renders what they did.
         if arguments.shard.is_none() {
@@ -141,7 +141,7 @@ impl Cores {
 fn options(
     arguments: &RunArgs,
     cores: &Cores,
-    device: Option<&str>,
+    devices: &[String],
     name: &str,
     specs: usize,
 ) -> Result<Options, Failure> {
@@ -158,32 +158,42 @@ fn options(
         part: part(arguments),
         retry_failed: arguments.retry_failed,
         fail_fast: arguments.fail_fast,
-        isolation: isolation(arguments)?,
-        device: device.map(str::to_owned),
+        isolation: isolation(arguments, devices.len() > 1)?,
+        devices: devices.to_vec(),
     })
 }
 
-/// The device asked for, or the CPU where there is none such, which is said.
-fn device(arguments: &RunArgs) -> Result<Option<&str>, Failure> {
-    let Some(asked) = arguments.device.as_deref() else {
-        return Ok(None);
-    };
-    match deep::device(asked) {
-        Ok(()) => Ok(Some(asked)),
-        Err(NoDevice::NotBuilt) => Err(Failure::input(format!(
-            "--device {asked} {}",
-            deep::NEEDS_DEEP
-        ))),
-        Err(NoDevice::NotThere(reason)) => {
-            note!("--device {asked} is not to be had ({reason}): using the CPU");
-            Ok(Some("cpu"))
+/// The devices asked for that there are, or the CPU where there is none; either is said.
+fn devices(arguments: &RunArgs) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    for asked in &arguments.device {
+        match deep::device(asked) {
+            Ok(()) => found.push(asked.clone()),
+            Err(NoDevice::NotBuilt) => {
+                let message = format!("--device {asked} {}", deep::NEEDS_DEEP);
+                return Err(Failure::input(message));
+            }
+            Err(NoDevice::NotThere(reason)) if arguments.device.len() > 1 => {
+                note!("--device {asked} is not to be had ({reason}): doing without it");
+            }
+            Err(NoDevice::NotThere(reason)) => {
+                note!("--device {asked} is not to be had ({reason}): using the CPU");
+            }
         }
     }
+    if found.is_empty() {
+        if arguments.device.len() > 1 {
+            note!("no device is left: using the CPU");
+        }
+        found.push("cpu".to_owned());
+    }
+    Ok(found)
 }
 
-fn isolation(arguments: &RunArgs) -> Result<Option<Isolation>, Failure> {
+/// Several devices are served by a process each.
+fn isolation(arguments: &RunArgs, is_needed: bool) -> Result<Option<Isolation>, Failure> {
     let timeout = arguments.cell_timeout;
-    if !arguments.isolate && timeout.is_none() {
+    if !arguments.isolate && timeout.is_none() && !is_needed {
         return Ok(None);
     }
     let program = std::env::current_exe()

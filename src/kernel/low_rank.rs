@@ -49,7 +49,7 @@ pub struct Pivoted {
     #[schemars(range(min = 1))]
     pub rank: Option<usize>,
     /// The factor ends when the error's trace is below this, relative to that of the kernel matrix.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub tolerance: f64,
 }
 

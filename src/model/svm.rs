@@ -100,18 +100,21 @@ impl Method for Svm {
         )
     }
 
+    fn check_shape(&self, shape: Shape) -> Result<(), BadParameter> {
+        // It computes the kernel by itself, which a factor replaces.
+        let is_possible = self.engine != Engine::Linfa || shape.rank.is_none();
+        BadParameter::unless(
+            is_possible,
+            "engine",
+            "linfa",
+            "`smo` or `libsvm` with a pivoted `factor`, for the training samples",
+        )
+    }
+
     fn fit(&self, problem: &Problem, _seed: &Seed) -> Result<Fit, FitError> {
         self.check()?;
+        self.check_shape(problem.shape())?;
         let Shape { n, classes, .. } = problem.shape();
-        if self.engine == Engine::Linfa && problem.low_rank().is_some() {
-            return Err(FitError::Engine {
-                engine: "linfa",
-                message:
-                    "it computes the kernel by itself, which a pivoted `factor` replaces; use \
-                          engine `smo` or `libsvm`"
-                        .into(),
-            });
-        }
         let members: Vec<Vec<usize>> = (0..classes).map(|l| problem.members(l)).collect();
         if let Some(class) = members.iter().position(Vec::is_empty) {
             return Err(FitError::EmptyClass { class });

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::beside::{self, Beside};
-use super::prepare::{Candidates, Prepared, Source};
-use super::select::{self, Selection};
+use super::prepare::{Prepared, Source};
+use super::select::{self, Means, Selection};
 use crate::ledger::{PlannedCell, Record, Status};
 use crate::model::deep::{NetworkFit, Queries, Surroundings, Trainable};
 use crate::model::registry::Configured;
@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
         let mut selection = None;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let candidates = &self.prepared.candidates[cell.method];
-            let point = self.choose(cell, candidates, choices, &mut selection)?;
+            let point = self.choose(cell, circumstances, choices, &mut selection)?;
             match point.network() {
                 None => self.score(point, candidates.entry.name()),
                 Some(network) => self.train(point, network, cell, circumstances),
@@ -153,18 +153,23 @@ impl<'a> Bench<'a> {
     }
 
     /// The parameter point to use, and the selection that led to it.
-    fn choose<'c>(
+    fn choose(
         &self,
         cell: &PlannedCell,
-        candidates: &'c Candidates,
+        circumstances: &Circumstances,
         choices: &Choices,
         selection: &mut Option<Selection>,
-    ) -> Result<&'c dyn Configured, String> {
+    ) -> Result<&dyn Configured, String> {
+        let candidates = &self.prepared.candidates[cell.method];
         let settings = match &self.prepared.plan.experiment.select {
             Some(settings) if candidates.points.len() > 1 => settings,
             _ => return Ok(candidates.points[0].as_ref()),
         };
         let split = if settings.once { 0 } else { self.split };
+        let surroundings = Surroundings {
+            device: circumstances.device.clone(),
+            checkpoint: None,
+        };
         let compute = || {
             let seed = self.seed("select", split, candidates.entry.name());
             let experiment = &self.prepared.plan.experiment;
@@ -175,7 +180,10 @@ impl<'a> Bench<'a> {
                 split,
                 candidates,
                 &seed,
-                self.par,
+                Means {
+                    par: self.par,
+                    surroundings: &surroundings,
+                },
             )
         };
         let found = if settings.once {

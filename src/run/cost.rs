@@ -3,6 +3,8 @@
 //! Times are a rough guide: operations counted by each method over a fixed rate, which is that of
 //! one core of a present-day server. `status` does better once some cells are done.
 
+use serde_json::Value;
+
 use super::prepare::Prepared;
 use crate::ledger::PlannedCell;
 use crate::model::{Cost, Shape};
@@ -83,7 +85,16 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         candidates
             .points
             .iter()
-            .map(|point| point.cost(shape))
+            .map(|point| {
+                let Cost { flops, bytes } = point.cost(shape);
+                // The kernel matrix once more, one added everywhere.
+                let has_bias = point.params().get("bias") == Some(&Value::Bool(true));
+                let biased = if has_bias { 8.0 * n * columns } else { 0.0 };
+                Cost {
+                    flops,
+                    bytes: bytes + biased,
+                }
+            })
             .fold(
                 Estimate {
                     flops: 0.0,

@@ -132,7 +132,11 @@ impl Folder {
         for ending in ["safetensors", "part"] {
             let _ = std::fs::remove_file(folder.join(format!("{cell}.{ending}")));
         }
-        let _ = std::fs::remove_dir(folder);
+    }
+
+    /// The folder of checkpoints, if there is none left in it.
+    pub fn remove_checkpoints(&self) {
+        let _ = std::fs::remove_dir(self.checkpoints());
     }
 
     /// `embeddings/<cell>.json`.

@@ -65,8 +65,9 @@ pub struct Options {
     pub fail_fast: bool,
     /// Run cells in processes of their own.
     pub isolation: Option<Isolation>,
-    /// What networks are trained on, `cpu` or `cuda:N`; the CPU if left out.
-    pub device: Option<String>,
+    /// What networks are trained on, `cpu` or `cuda:N`; the CPU if there are none. Of several, each
+    /// has a worker process, for which there must be an isolation.
+    pub devices: Vec<String>,
 }
 
 /// Told of every record as it is written.
@@ -136,25 +137,30 @@ pub fn run(
         threads,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         git: host::commit(),
-        device: options.device.clone().unwrap_or_else(|| "cpu".to_owned()),
+        device: first_device(options),
         checkpoints: Some(folder.checkpoints()),
     };
-    provenance::write(
-        &options.out,
-        part.as_deref(),
-        prepared,
-        &circumstances,
-        jobs,
-    )
-    .map_err(|source| folder.output_error(source))?;
+    // A run that finds nothing to do made none of the folder's numbers.
+    if todo.cells > 0 || !options.out.join("provenance.json").exists() {
+        let part = part.as_deref();
+        provenance::write(&options.out, part, prepared, &circumstances, jobs)
+            .map_err(|source| folder.output_error(source))?;
+    }
     observer.begin(todo.cells, todo.resumed, todo.work);
     let isolation = options.isolation.as_ref().map(|isolation| {
-        let setup = Setup {
+        let setup = |device: &String| Setup {
             experiment: prepared.plan.experiment.clone(),
-            circumstances: circumstances.clone(),
+            circumstances: Circumstances {
+                device: device.clone(),
+                ..circumstances.clone()
+            },
             data: isolation.data.clone(),
         };
-        (isolation, setup)
+        let setups = match options.devices.as_slice() {
+            [] => vec![setup(&circumstances.device)],
+            devices => devices.iter().map(setup).collect(),
+        };
+        (isolation, setups)
     });
     let session = Session {
         prepared,
@@ -171,6 +177,7 @@ pub fn run(
     };
     session.skip(todo.skipped)?;
     session.work(jobs, threads);
+    folder.remove_checkpoints();
     observer.end();
     if let Some(error) = session
         .failure
@@ -200,9 +207,14 @@ fn causes(before: &Plan, plan: &Plan, todo: &Todo, known: &Contents) -> Vec<Stri
 }
 
 /// Jobs and threads per job: all cores, groups first.
+fn first_device(options: &Options) -> String {
+    (options.devices.first()).map_or_else(|| "cpu".to_owned(), String::clone)
+}
+
 fn parallelism(options: &Options, groups: usize) -> (usize, usize) {
     let cores = host::cores();
     let jobs = match (options.jobs, options.threads) {
+        _ if options.devices.len() > 1 => options.devices.len(),
         (Some(jobs), _) => jobs,
         (None, Some(threads)) => (cores / threads.max(1)).max(1),
         (None, None) => cores,
@@ -251,7 +263,8 @@ struct Session<'a> {
     prepared: &'a Prepared,
     folder: &'a Folder,
     circumstances: Circumstances,
-    isolation: Option<(&'a Isolation, Setup)>,
+    /// What workers are told at the start; one for each device.
+    isolation: Option<(&'a Isolation, Vec<Setup>)>,
     observer: &'a dyn Observer,
     interrupted: &'a AtomicBool,
     fail_fast: bool,
@@ -289,8 +302,8 @@ impl Session<'_> {
     /// Works the queue off with `jobs` workers of `threads` threads each.
     fn work(&self, jobs: usize, threads: usize) {
         std::thread::scope(|scope| {
-            for _ in 0..jobs {
-                scope.spawn(|| {
+            for job in 0..jobs {
+                scope.spawn(move || {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                     let par = if threads > 1 {
                         Par::rayon(threads)
@@ -298,18 +311,18 @@ impl Session<'_> {
                         Par::Seq
                     };
                     match pool {
-                        Ok(pool) => pool.install(|| self.worker(par)),
+                        Ok(pool) => pool.install(|| self.worker(job, par)),
                         // Without threads of its own a worker still works.
-                        Err(_) => self.worker(Par::Seq),
+                        Err(_) => self.worker(job, Par::Seq),
                     }
                 });
             }
         });
     }
 
-    fn worker(&self, par: Par) {
-        let mut process =
-            (self.isolation.as_ref()).map(|(isolation, setup)| Worker::new(isolation, setup));
+    fn worker(&self, job: usize, par: Par) {
+        let mut process = (self.isolation.as_ref())
+            .map(|(isolation, setups)| Worker::new(isolation, &setups[job % setups.len()]));
         while let Some(group) = self.queue.take() {
             if let Err(error) = self.work_group(&group, process.as_mut(), par) {
                 *self
@@ -396,6 +409,7 @@ impl Session<'_> {
             Err(Loss::NoWorker(error)) => Err(RunError::Worker(error)),
             Err(Loss::Failed(reason)) => {
                 let mut record = cell::blank(self.prepared, cell, &self.circumstances, started);
+                record.device = worker.device().to_owned();
                 record.error = Some(reason);
                 Ok(Done::new(record, Beside::default()))
             }

@@ -376,10 +376,9 @@ fn smallest_fit(experiment: &Experiment, method: &Candidates, dataset: &PlannedD
     match &experiment.select {
         Some(select) if method.points.len() > 1 && select.on == SelectOn::Training => {
             let n = select.subsample.map_or(shape.n, |size| size.min(shape.n));
-            Shape {
-                n: n - n.div_ceil(select.folds),
-                ..shape
-            }
+            let n = n - n.div_ceil(select.folds);
+            let rank = shape.rank.map(|rank| rank.min(n));
+            Shape { n, rank, ..shape }
         }
         _ => shape,
     }

@@ -98,6 +98,14 @@ fn halve(points: &mut [Scored], folds: usize) {
     }
 }
 
+/// What fits are made with.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    pub par: Par,
+    /// Of networks.
+    pub surroundings: &'a Surroundings,
+}
+
 /// Chooses among the points of `candidates` for split `split` of `source`.
 pub fn select(
     experiment: &Experiment,
@@ -106,7 +114,7 @@ pub fn select(
     split: usize,
     candidates: &Candidates,
     seed: &Seed,
-    par: Par,
+    means: Means<'_>,
 ) -> Result<Selection, String> {
     let begun = Instant::now();
     let split = if settings.once { 0 } else { split };
@@ -134,7 +142,7 @@ pub fn select(
             round,
             candidates,
             &seed,
-            par,
+            means,
             &mut points,
         );
         if settings.halving && number + 1 < rounds.len() {
@@ -213,9 +221,10 @@ fn score_round(
     round: &Round,
     candidates: &Candidates,
     seed: &Seed,
-    par: Par,
+    means: Means<'_>,
     points: &mut [Scored],
 ) {
+    let Means { par, surroundings } = means;
     let dataset = &source.dataset;
     let y: Vec<usize> = round.fit.iter().map(|&i| dataset.y[i]).collect();
     let x = dataset.x.select(Axis(0), &round.fit);
@@ -234,14 +243,12 @@ fn score_round(
     }
     let score = |point: &dyn Configured, problem: &Problem| {
         let predicted = match point.network() {
-            Some(network) => network
-                .train(problem, seed, &Surroundings::default())
-                .and_then(|fit| {
-                    fit.network.predict(Queries {
-                        x: queries.view(),
-                        images: images.as_ref(),
-                    })
-                }),
+            Some(network) => network.train(problem, seed, surroundings).and_then(|fit| {
+                fit.network.predict(Queries {
+                    x: queries.view(),
+                    images: images.as_ref(),
+                })
+            }),
             None => point.fit(problem, seed).map(|fit| {
                 let cross = cross.get_or_init(|| problem.cross(queries.view()));
                 fit.machine.predict(cross.as_ref(), problem.par())

@@ -111,6 +111,11 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// What networks are trained on there.
+    pub fn device(&self) -> &str {
+        &self.setup.circumstances.device
+    }
+
     /// Has one cell run.
     pub fn run(&mut self, request: &Request) -> Result<Done, Loss> {
         let timeout = self.isolation.timeout;

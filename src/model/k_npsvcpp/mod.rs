@@ -62,7 +62,8 @@ pub struct KNpsvcpp {
     /// Largest number of outer iterations.
     #[schemars(range(min = 1))]
     pub max_iter: usize,
-    /// Stop when the relative primal-dual gap and the relative gradient norm are below this.
+    /// Stop when the relative primal-dual gap, the relative gradient norm and the relative change of
+    /// the objective are below this.
     #[schemars(range(min = 0.0))]
     pub tolerance: f64,
     /// Relative duality gap of the box QPs.
@@ -234,7 +235,7 @@ impl Method for KNpsvcpp {
     const ABOUT: &'static str =
         "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)";
     const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊"];
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn check(&self) -> Result<(), BadParameter> {
         BadParameter::unless_positive("c", self.c)?;
@@ -286,9 +287,14 @@ impl Method for KNpsvcpp {
         let (n, d) = (shape.n as f64, self.d.resolve(shape) as f64);
         let planes = nonparallel::square_similarity_cost(shape, self.scheme);
         let rounds = self.max_iter as f64 * 8.0;
+        // One versus rest, the reduced factors of all classes are each as large as the factor.
+        let reduced = match (shape.rank, self.scheme) {
+            (Some(rank), Scheme::Ovr) => 8.0 * shape.classes as f64 * n * rank as f64,
+            _ => 0.0,
+        };
         Cost {
             flops: planes.flops + rounds * 2.0 * n * n * d,
-            bytes: planes.bytes + 64.0 * n * d,
+            bytes: planes.bytes + 64.0 * n * d + reduced,
         }
     }
 

@@ -41,7 +41,7 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
         if training.rounding() > 1.0 {
             return Err(FitError::Singular);
         }
-        converged = training.is_stationary(&row);
+        converged = training.is_stationary(&row, trace.last());
         trace.push(row);
         steps.push(training.machine()?);
     }
@@ -297,10 +297,12 @@ impl<'a> Training<'a> {
         f64::EPSILON * self.k_norm * largest
     }
 
-    fn is_stationary(&self, row: &TraceRow) -> bool {
-        let scale = row.primal.abs();
-        let tolerance = self.options.tolerance;
-        row.primal - row.dual <= tolerance * scale && row.gradient_norm <= tolerance * scale
+    /// The objectives grow with the number of samples, the gradient in P does not: by itself, a
+    /// gradient that is small beside them says little. So the objective must have settled as well.
+    fn is_stationary(&self, row: &TraceRow, last: Option<&TraceRow>) -> bool {
+        let limit = self.options.tolerance * row.primal.abs();
+        let has_settled = last.is_some_and(|last| (last.primal - row.primal).abs() <= limit);
+        has_settled && row.primal - row.dual <= limit && row.gradient_norm <= limit
     }
 
     /// Distances are taken with `sqrt(|w_l|^2 + |v_l|^2)`.

@@ -76,7 +76,7 @@ impl Descent {
         (iterate.certificate(settings), false)
     }
 
-    /// Where minimising over coordinate `i` leads, and by how much its slope there was off before.
+    /// Where minimising over coordinate `i` leads.
     pub fn target(&self, i: usize, x: f64, y: f64) -> f64 {
         let free = x - (y + self.linear[i] + self.square[i] * x) * self.inverse[i];
         let threshold = self.l1[i] * self.inverse[i];

@@ -202,7 +202,7 @@ fn check_prints_the_plan_and_writes_nothing() {
         "seed 7, 2 splits with a training share of 0.6",
         "100 samples x 64 dims x 10 classes, 60 train / 40 test, 2 splits",
         "\"c\":2.0,\"r\":0.1",
-        "6 cells; about under a second",
+        "6 cells; about a second",
     ] {
         assert!(check.out.contains(said), "no `{said}` in\n{}", check.out);
     }
@@ -523,7 +523,7 @@ fn data_says_where_datasets_are_and_whether_they_are_right() {
     assert!(
         verify
             .out
-            .contains("1797 samples x 64 dims x 10 classes, sha256 cbbcf27184ca")
+            .contains("1797 samples x 64 dims x 10 classes, sha256 of the values cbbcf27184ca")
     );
     let fetch = folder.run("data fetch optdigits usps --offline -q");
     assert_eq!(fetch.code, 3);

@@ -304,6 +304,7 @@ fn numbers_do_not_depend_on_jobs_or_processes() {
         ("one", "--jobs 1"),
         ("two", "--jobs 2"),
         ("three", "--isolate --jobs 2"),
+        ("four", "--device cpu,cpu"),
     ] {
         let ended = folder.run(&format!("run spec.yaml --offline -q --out {out} {options}"));
         assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
@@ -321,6 +322,7 @@ fn numbers_do_not_depend_on_jobs_or_processes() {
     assert_eq!(one.len(), 8);
     assert_eq!(one, essence(&folder, "two"));
     assert_eq!(one, essence(&folder, "three"));
+    assert_eq!(one, essence(&folder, "four"));
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn what_is_doubtful_stands_above_everything_else() {
     let page = page(&plan, &records(&plan));
     let warning = page.find("chosen on the test samples").unwrap();
     assert!(warning < page.find("<main>").unwrap());
-    assert!(page.contains("cross-validation on THE TEST SAMPLES"));
+    assert!(page.contains("accuracy on THE TEST SAMPLES"));
 }
 
 #[test]

@@ -34,10 +34,14 @@ fn verify(arguments: &DataNames) -> Result<Ending, Failure> {
     conclude(results, |dataset| {
         let (samples, dims) = dataset.x.dim();
         let classes = dataset.classes.len();
-        format!(
-            "{samples} samples x {dims} dims x {classes} classes, sha256 {}",
+        let mut text = format!(
+            "{samples} samples x {dims} dims x {classes} classes, sha256 of the values {}",
             dataset.hash
-        )
+        );
+        for note in &dataset.notes {
+            text += &format!("\n{:<10} note: {note}", "");
+        }
+        text
     })
 }
 

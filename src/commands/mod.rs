@@ -181,7 +181,7 @@ pub fn worker() -> Result<Ending, Failure> {
 /// Seconds as people say them.
 pub fn duration(seconds: f64) -> String {
     match seconds {
-        s if s < 1.0 => "under a second".into(),
+        s if s < 1.0 => "a second".into(),
         s if s < 90.0 => format!("{s:.0} s"),
         s if s < 90.0 * 60.0 => format!("{:.0} min", s / 60.0),
         s if s < 48.0 * 3600.0 => format!("{:.1} h", s / 3600.0),

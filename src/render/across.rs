@@ -128,13 +128,10 @@ pub(super) fn tallies(
                 return None;
             }
             let judged = |p: fn(&Paired) -> Option<f64>| {
-                let differences = common.iter().map(|(cell, difference)| {
-                    let p = cell.paired.as_ref().and_then(p);
-                    if p.is_some_and(|p| p < LEVEL) {
-                        *difference
-                    } else {
-                        0.0
-                    }
+                // Where nothing could be tested there is no tie either.
+                let differences = common.iter().filter_map(|(cell, difference)| {
+                    let p = cell.paired.as_ref().and_then(p)?;
+                    Some(if p < LEVEL { *difference } else { 0.0 })
                 });
                 WinTieLoss::of(differences, 0.0)
             };

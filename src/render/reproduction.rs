@@ -45,8 +45,8 @@ pub(super) fn judge(cell: &mut Cell, other_problem: bool) {
 pub(super) fn legend() -> String {
     format!(
         "Verdict on a number of the paper: higher or lower if ours differs from it by Welch's test \
-         (level {}, the paper's mean, deviation and {PAPER_RUNS} runs) and by more than {} points; \
-         reproduced if not; not run if we have no number for the same problem.",
+         (level {}, the paper's mean, deviation and {PAPER_RUNS} runs) and by more than {} points, or \
+         by more than that alone where either is a single run; reproduced if not; not run if we have no number for the same problem.",
         Reproduction::LEVEL,
         Reproduction::MARGIN
     )

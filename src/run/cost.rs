@@ -63,7 +63,7 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         return Estimate::default();
     }
     let candidates = &prepared.candidates[cell.method];
-    let shape = dataset.shape(&prepared.plan.experiment.factor);
+    let shape = dataset.shape(&prepared.plan.experiment);
     let one = |shape: Shape, n_test: f64| {
         let n = shape.n as f64;
         let dims = shape.dims as f64;

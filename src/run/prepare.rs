@@ -15,7 +15,7 @@ use crate::data::Encoder;
 use crate::data::{DataError, Dataset, Progress, Split, Store, load_files, split};
 #[cfg(feature = "deep")]
 use crate::deep::{self, EncoderError};
-use crate::kernel::Factor;
+use crate::kernel::Kernel;
 use crate::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
 #[cfg(not(feature = "deep"))]
 use crate::model::deep::NEEDS_DEEP;
@@ -329,12 +329,17 @@ fn not_found(spec: &DatasetSpec, experiment: &Experiment, error: &DataError) -> 
 
 impl PlannedDataset {
     /// Shape of a training set.
-    pub fn shape(&self, factor: &Factor) -> Shape {
+    pub fn shape(&self, experiment: &Experiment) -> Shape {
+        // The factor of a linear kernel ends at the number of features.
+        let most = match experiment.kernel {
+            Kernel::Linear => self.n_train.min(self.dims),
+            Kernel::Gaussian(_) | Kernel::Polynomial(_) => self.n_train,
+        };
         Shape {
             n: self.n_train,
             dims: self.dims,
             classes: self.classes.len(),
-            rank: factor.rank(self.n_train),
+            rank: experiment.factor.rank(most),
         }
     }
 }
@@ -372,7 +377,7 @@ fn check_shapes(
 
 /// The smallest training set a method meets: a fold's, where parameters are chosen.
 fn smallest_fit(experiment: &Experiment, method: &Candidates, dataset: &PlannedDataset) -> Shape {
-    let shape = dataset.shape(&experiment.factor);
+    let shape = dataset.shape(experiment);
     match &experiment.select {
         Some(select) if method.points.len() > 1 && select.on == SelectOn::Training => {
             let n = select.subsample.map_or(shape.n, |size| size.min(shape.n));

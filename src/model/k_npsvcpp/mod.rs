@@ -335,6 +335,20 @@ mod tests {
     }
 
     #[test]
+    fn one_iteration_does_not_show_that_the_objective_has_settled() {
+        let problem = problem(&Kernel::Gaussian(Gaussian::default()), 1, 1.0, 1e-6);
+        // A tolerance that any gap and any gradient meets.
+        let method = KNpsvcpp {
+            d: Dimension::Fixed(3),
+            tolerance: 1.0,
+            ..KNpsvcpp::default()
+        };
+        let fit = method.fit(&problem, &Seed::root(3)).unwrap();
+        assert!(fit.certificate.converged);
+        assert_eq!(fit.certificate.iterations, 2);
+    }
+
+    #[test]
     fn more_dimensions_than_the_kernel_has_are_refused_with_both_numbers() {
         for scale in [1.0, 100.0] {
             let problem = problem(&Kernel::Linear, 1, scale, 0.0);

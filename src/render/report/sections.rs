@@ -319,10 +319,13 @@ pub(super) fn protocol(summary: &Summary) -> String {
             } else {
                 ""
             };
-            format!(
-                "by {}-fold cross-validation on {on}{part}{once}",
-                select.folds
-            )
+            match select.on {
+                SelectOn::Training => format!(
+                    "by {}-fold cross-validation on {on}{part}{once}",
+                    select.folds
+                ),
+                SelectOn::Test => format!("by the accuracy on {on}{once}"),
+            }
         }
         _ => "none: all parameters are fixed".to_owned(),
     };

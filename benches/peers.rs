@@ -164,16 +164,15 @@ fn kernel(folder: &Path) -> f64 {
 }
 
 /// 100 points of K-NPSVC++ on the first split of BinAlpha, each with nothing shared, or as `select`
-/// fits them: points that differ in `c` one after the other, two such lanes side by side.
+/// fits them: points that differ in `gamma` one after the other, two such lanes side by side.
 fn sweep(is_shared: bool) -> f64 {
     let parts = first_split("binalpha");
     let mut lanes = Vec::new();
     for r1 in [0.05, 0.5] {
-        for gamma in [0.1, 0.4, 1.6, 4.0, 10.0] {
+        for c in [0.1, 0.3, 1.0, 3.0, 10.0] {
             for mu in [0.01, 0.1] {
-                let point =
-                    |c: f64| json!({"scheme": "rvo", "r1": r1, "gamma": gamma, "mu": mu, "c": c});
-                lanes.push([0.1, 0.3, 1.0, 3.0, 10.0].map(point));
+                let point = |gamma: f64| json!({"scheme": "rvo", "r1": r1, "gamma": gamma, "mu": mu, "c": c});
+                lanes.push([0.1, 0.4, 1.6, 4.0, 10.0].map(point));
             }
         }
     }

@@ -57,6 +57,23 @@ fn convex_methods() {
 }
 
 #[test]
+fn fits_along_gamma_share_their_opening_to_the_bit() {
+    let digits = Digits::load();
+    let lane = digits.problem(Par::Seq).for_sweep().lane(Par::Seq);
+    for scheme in ["ovr", "rvo"] {
+        for (gamma, tau_momentum, max_iter) in [(0.1, 1.0, 4), (4.0, 0.75, 4), (40.0, 1.0, 1)] {
+            let params = json!({
+                "scheme": scheme, "gamma": gamma, "tau_momentum": tau_momentum,
+                "max_iter": max_iter, "tolerance": 0.0,
+            });
+            let shared = fit("k-npsvcpp", &params, &lane);
+            let alone = fit("k-npsvcpp", &params, &digits.problem(Par::Seq));
+            assert_eq!(shared.trace, alone.trace, "{params}");
+        }
+    }
+}
+
+#[test]
 fn k_npsvcpp() {
     for scheme in ["ovr", "rvo"] {
         check("k-npsvcpp", &grid(scheme, "r1", "qp_tolerance"));

@@ -115,24 +115,24 @@ impl Laplacian {
 
     /// `L m`.
     pub fn times(&self, m: MatRef<'_, f64>) -> Mat<f64> {
-        let mut product = Mat::zeros(m.nrows(), m.ncols());
-        for c in 0..m.ncols() {
-            let source = column(m, c);
-            let target = column_mut(&mut product, c);
-            for (i, target) in target.iter_mut().enumerate() {
-                *target = self.row_times(i, |j| source[j]);
+        // Transposed, a row of `m` is contiguous, and one weight serves a whole vector of entries.
+        let source = m.transpose().to_owned();
+        let mut product = Mat::zeros(m.ncols(), m.nrows());
+        for i in 0..self.n() {
+            let target = column_mut(&mut product, i);
+            for &(j, weight) in self.row(i) {
+                for (target, source) in target.iter_mut().zip(column(source.as_ref(), j)) {
+                    *target += weight * source;
+                }
             }
         }
-        product
+        product.transpose().to_owned()
     }
 
     /// `L x`.
     pub fn times_vector(&self, x: &[f64]) -> Vec<f64> {
-        (0..self.n()).map(|i| self.row_times(i, |j| x[j])).collect()
-    }
-
-    fn row_times(&self, i: usize, x: impl Fn(usize) -> f64) -> f64 {
-        self.row(i).iter().map(|&(j, weight)| weight * x(j)).sum()
+        let entry = |i| self.row(i).iter().map(|&(j, weight)| weight * x[j]).sum();
+        (0..self.n()).map(entry).collect()
     }
 }
 

@@ -63,6 +63,9 @@ pub trait Method:
     const LOSSES: [&'static str; 2] = ["–", "–"];
     /// Raised when the same parameters give other numbers; part of a cell's identity.
     const VERSION: u32;
+    /// The parameter along which fits of a sweep follow each other, because one can use what the
+    /// last one found.
+    const ALONG: &'static str = "c";
 
     /// Names the first parameter that is out of its range.
     fn check(&self) -> Result<(), BadParameter>;

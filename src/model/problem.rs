@@ -1,5 +1,6 @@
 //! A training set with everything methods share: kernel matrix, cross kernel, neighbour graph.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use faer::{Mat, MatRef, Par};
@@ -15,8 +16,16 @@ use crate::kernel::{Factor, Gram, GraphOptions, Kernel, Laplacian, LowRank, Reso
 pub struct Problem {
     shared: Arc<Shared>,
     par: Par,
-    /// Where a sweep's fits leave their solutions for the next one.
-    warm: Option<Warm>,
+    lane: Option<Lane>,
+}
+
+/// Where a sweep's fits leave something for the next one.
+#[derive(Default)]
+struct Lane {
+    /// The solutions of the last fit, one per class.
+    solutions: Mutex<Vec<Vec<f64>>>,
+    /// See [`Problem::once_per_lane`].
+    kept: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 
 /// What fits on the same samples have in common.
@@ -65,9 +74,6 @@ struct Inverse {
 /// Inverses a sweep keeps at most: one in use and one for whoever is ahead.
 const KEPT_INVERSES: usize = 2;
 
-/// The solutions of the last fit, one per class.
-type Warm = Mutex<Vec<Vec<f64>>>;
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is behind these locks is replaced whole, so a panic elsewhere leaves nothing half done.
     mutex
@@ -108,7 +114,7 @@ impl Problem {
         Self {
             shared: Arc::new(shared),
             par,
-            warm: None,
+            lane: None,
         }
     }
 
@@ -135,22 +141,44 @@ impl Problem {
         Self {
             shared: self.shared.clone(),
             par,
-            warm: Some(Warm::default()),
+            lane: Some(Lane::default()),
         }
     }
 
     /// The solutions of the last fit of this lane, if they are as many and as long as these.
     pub(super) fn warm_start(&self, lengths: &[usize]) -> Option<Vec<Vec<f64>>> {
-        let last = lock(self.warm.as_ref()?);
+        let last = lock(&self.lane.as_ref()?.solutions);
         let fits = last.iter().map(Vec::len).eq(lengths.iter().copied());
         fits.then(|| last.clone())
     }
 
     /// Leaves solutions for the next fit of this lane.
     pub(super) fn leave(&self, solutions: impl Iterator<Item = Vec<f64>>) {
-        if let Some(warm) = &self.warm {
-            *lock(warm) = solutions.collect();
+        if let Some(lane) = &self.lane {
+            *lock(&lane.solutions) = solutions.collect();
         }
+    }
+
+    /// What the last fit of this lane left, if it is what this one asks for; made otherwise, and
+    /// left for the next one.
+    pub(super) fn once_per_lane<T: Send + Sync + 'static>(
+        &self,
+        is_same: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let Some(lane) = &self.lane else {
+            return Arc::new(make());
+        };
+        let mut kept = lock(&lane.kept);
+        let last = kept.clone().and_then(|kept| kept.downcast::<T>().ok());
+        if let Some(last) = last.filter(|last| is_same(last)) {
+            return last;
+        }
+        // What was kept is let go first, so that there is never room for two.
+        *kept = None;
+        let made = Arc::new(make());
+        *kept = Some(made.clone());
+        made
     }
 
     /// With the images that the training samples were made of.

@@ -62,6 +62,10 @@ pub trait Entry: Sync {
     fn is_network(&self) -> bool {
         false
     }
+    /// The parameter along which fits of a sweep follow each other.
+    fn along(&self) -> &'static str {
+        "c"
+    }
     /// What this build lacks to fit it.
     fn lacks(&self) -> Option<&'static str> {
         None
@@ -117,6 +121,10 @@ impl<M: Method> Entry for Of<M> {
 
     fn version(&self) -> u32 {
         M::VERSION
+    }
+
+    fn along(&self) -> &'static str {
+        M::ALONG
     }
 
     fn schema(&self) -> Value {

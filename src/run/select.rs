@@ -292,17 +292,19 @@ fn score_round(
 /// Training samples up to which the points of a grid are fitted side by side.
 const SMALL: usize = 2000;
 
-/// Points that differ in nothing but `c`, by ascending `c`: each starts from the last one's solution.
+/// Points that differ in nothing but one parameter (`c`, or what the method says), in ascending
+/// order: each uses what the last one found.
 /// Which points are together does not depend on threads, so neither do the numbers.
 fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
     let mut lanes: Vec<(Value, Vec<(f64, usize)>)> = Vec::new();
     for &index in alive {
         let mut key = candidates.points[index].params();
-        let c = key.as_object_mut().and_then(|params| params.remove("c"));
-        let c = c.and_then(|c| c.as_f64()).unwrap_or_default();
+        let along = candidates.entry.along();
+        let value = key.as_object_mut().and_then(|params| params.remove(along));
+        let value = value.and_then(|value| value.as_f64()).unwrap_or_default();
         match lanes.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, lane)) => lane.push((c, index)),
-            None => lanes.push((key, vec![(c, index)])),
+            Some((_, lane)) => lane.push((value, index)),
+            None => lanes.push((key, vec![(value, index)])),
         }
     }
     lanes

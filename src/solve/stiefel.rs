@@ -8,8 +8,11 @@ use faer::{Mat, MatRef, Par};
 use crate::kernel::Gram;
 use crate::kernel::algebra::{column, inner, product, symmetric_eigen};
 
+/// Condition of `M^T K M` up to which its inverse square root is exact to about 1e-9.
+const SAFE_CONDITION: f64 = 1e6;
+
 /// Coefficients `A` of an orthonormal frame, and `K A`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub a: Mat<f64>,
     pub ka: Mat<f64>,
@@ -24,21 +27,23 @@ impl Frame {
 
     /// As [`Self::nearest`], where `km = K m` is known.
     pub fn nearest_to_known(m: Mat<f64>, km: Mat<f64>, k: Gram<'_>, par: Par) -> Self {
-        let frame = Self::from_product(m, km, par);
-        if frame.error(par) < 1e-8 {
+        let (frame, is_safe) = Self::from_product(m, km, par);
+        if is_safe {
             return frame;
         }
         // Nearly dependent columns: what the first pass amplified is orthonormal after a second.
         let km = k.times(frame.a.as_ref(), par);
-        Self::from_product(frame.a, km, par)
+        Self::from_product(frame.a, km, par).0
     }
 
-    fn from_product(m: Mat<f64>, km: Mat<f64>, par: Par) -> Self {
+    /// The frame, and whether the columns of `m` are so far from dependent that rounding leaves it
+    /// orthonormal.
+    fn from_product(m: Mat<f64>, km: Mat<f64>, par: Par) -> (Self, bool) {
         let gram = product(m.transpose(), km.as_ref(), par);
-        let root = inverse_square_root(gram.as_ref(), m.nrows());
+        let (root, condition) = inverse_square_root(gram.as_ref(), m.nrows());
         let a = product(m.as_ref(), root.as_ref(), par);
         let ka = product(km.as_ref(), root.as_ref(), par);
-        Self { a, ka }
+        (Self { a, ka }, condition < SAFE_CONDITION)
     }
 
     /// Number of directions with a length: the columns of `A`, or the rank of `K` where that is less.
@@ -73,11 +78,11 @@ impl Frame {
 }
 
 /// `G^-1/2` of `G = M^T K M` for `M` with `rows` rows; directions whose length is no more than a
-/// rounding of the longest one's are left without any.
-fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize) -> Mat<f64> {
+/// rounding of the longest one's are left without any. With it comes the condition of `G`.
+fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize) -> (Mat<f64>, f64) {
     let d = gram.nrows();
     let Some((values, vectors)) = symmetric_eigen(gram) else {
-        return Mat::from_fn(d, d, |_, _| f64::NAN);
+        return (Mat::from_fn(d, d, |_, _| f64::NAN), f64::NAN);
     };
     let largest = values.last().map_or(0.0, |value| value.abs());
     let floor = largest.max(f64::MIN_POSITIVE) * f64::EPSILON * rows as f64;
@@ -89,7 +94,9 @@ fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize) -> Mat<f64> {
         }
     };
     let scaled = Mat::from_fn(d, d, |i, j| vectors[(i, j)] * inverse_length(values[j]));
-    product(scaled.as_ref(), vectors.transpose(), Par::Seq)
+    let root = product(scaled.as_ref(), vectors.transpose(), Par::Seq);
+    let least = values.first().map_or(1.0, |value| value.max(0.0));
+    (root, largest / least)
 }
 
 #[cfg(test)]

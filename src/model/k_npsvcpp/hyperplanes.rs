@@ -79,6 +79,16 @@ impl<'a> UStep<'a> {
         })
     }
 
+    /// Where the next [`Self::solve`] starts.
+    pub fn solutions(&self) -> &[Option<Vec<f64>>] {
+        &self.last
+    }
+
+    /// Sets where the next [`Self::solve`] starts.
+    pub fn start_from(&mut self, solutions: Vec<Option<Vec<f64>>>) {
+        self.last = solutions;
+    }
+
     /// Whether sample `i` is a similar one of hyperplane `l`.
     pub fn is_near(&self, i: usize, l: usize) -> bool {
         (self.y[i] == l) == (self.options.scheme == Scheme::Ovr)

@@ -201,7 +201,7 @@ impl JsonSchema for Dimension {
 }
 
 /// Where the iteration begins.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     /// `A` with `A^T K A = I`, n x d.
     pub frame: Frame,
@@ -236,6 +236,8 @@ impl Method for KNpsvcpp {
         "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)";
     const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊"];
     const VERSION: u32 = 2;
+    // It takes no part in the first iteration's P-step, the longest of all.
+    const ALONG: &'static str = "gamma";
 
     fn check(&self) -> Result<(), BadParameter> {
         BadParameter::unless_positive("c", self.c)?;

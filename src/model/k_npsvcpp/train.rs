@@ -29,12 +29,16 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
     }
     let planes = Planes::new(problem, options.r1, options.scheme, options.bias)?;
     let hyperplanes = UStep::new(options, problem, planes.as_ref())?;
-    let mut training = Training::new(options, problem, hyperplanes, start)?;
+    let mut training = Training::new(options, problem, hyperplanes, &start)?;
     let mut trace: Vec<TraceRow> = Vec::new();
     let mut steps = Vec::new();
     let mut converged = false;
     while trace.len() < options.max_iter && !converged {
-        let row = training.iterate(trace.len());
+        let bent = match trace.len() {
+            0 => training.open(problem, &start),
+            _ => training.turn(),
+        };
+        let row = training.weigh(trace.len(), bent);
         if !row.primal.is_finite() {
             return Err(FitError::NotFinite);
         }
@@ -92,7 +96,7 @@ impl<'a> Training<'a> {
         options: &'a KNpsvcpp,
         problem: &'a Problem,
         hyperplanes: UStep<'a>,
-        start: Start,
+        start: &Start,
     ) -> Result<Self, FitError> {
         let Shape { n, classes, .. } = problem.shape();
         let k = problem.gram_with(options.bias);
@@ -116,19 +120,48 @@ impl<'a> Training<'a> {
             hyperplanes,
             laplacian,
             sigma: options.gpi.shift + options.mu * sigma_max,
-            frame: start.frame,
-            v: start.v,
+            frame: start.frame.clone(),
+            v: start.v.clone(),
             b: Mat::zeros(n, classes),
             f: Mat::zeros(n, classes),
             tau: vec![1.0 / classes as f64; classes],
         })
     }
 
-    /// One pass through Algorithm 1's loop.
-    fn iterate(&mut self, iteration: usize) -> TraceRow {
+    /// The first [`Self::turn`], which fits of a sweep along `gamma` have in common.
+    fn open(&mut self, problem: &Problem, start: &Start) -> Bent {
+        let asked = Opening::asked(self.options);
+        let is_same = |known: &Opening| known.options == asked && known.start == *start;
+        let opening = problem.once_per_lane(is_same, || {
+            let bent = self.turn();
+            Opening {
+                options: asked.clone(),
+                start: start.clone(),
+                frame: self.frame.clone(),
+                v: self.v.clone(),
+                b: self.b.clone(),
+                f: self.f.clone(),
+                solutions: self.hyperplanes.solutions().to_vec(),
+                bent,
+            }
+        });
+        self.frame = opening.frame.clone();
+        self.v = opening.v.clone();
+        self.b = opening.b.clone();
+        self.f = opening.f.clone();
+        self.hyperplanes.start_from(opening.solutions.clone());
+        opening.bent.clone()
+    }
+
+    /// The first half of a pass through Algorithm 1's loop: `U`, `V` and `P` under fixed weights.
+    fn turn(&mut self) -> Bent {
         self.u_step();
         self.v_step();
-        let bent = self.p_step();
+        self.p_step()
+    }
+
+    /// The second half: new weights, and a descent of `P` under them.
+    fn weigh(&mut self, iteration: usize, bent: Bent) -> TraceRow {
         let pu = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
         let manifold = Manifold::new(self, bent);
         let objectives = self.objectives(&pu, manifold.value);
@@ -345,6 +378,40 @@ impl Training<'_> {
     }
 }
 
+/// What the first [`Training::turn`] leads to.
+struct Opening {
+    options: KNpsvcpp,
+    start: Start,
+    frame: Frame,
+    v: Mat<f64>,
+    b: Mat<f64>,
+    f: Mat<f64>,
+    solutions: Vec<Option<Vec<f64>>>,
+    bent: Bent,
+}
+
+impl Opening {
+    /// The options, without those that come into play only later.
+    fn asked(options: &KNpsvcpp) -> KNpsvcpp {
+        let KNpsvcpp {
+            gamma,
+            tau_momentum,
+            step,
+            max_iter,
+            tolerance,
+            ..
+        } = KNpsvcpp::default();
+        KNpsvcpp {
+            gamma,
+            tau_momentum,
+            step,
+            max_iter,
+            tolerance,
+            ..options.clone()
+        }
+    }
+}
+
 /// The manifold term at the current frame: value and Riemannian gradient, the same for all classes.
 struct Manifold {
     /// `mu/2 tr(Z L Z^T)`.
@@ -380,6 +447,7 @@ impl Manifold {
 }
 
 /// `L K A` and `K L K A` of a frame; nothing but zeros where there is no manifold term.
+#[derive(Clone)]
 struct Bent {
     lka: Mat<f64>,
     klka: Mat<f64>,

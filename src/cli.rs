@@ -123,6 +123,9 @@ pub struct RunArgs {
     /// Stop at the first failed cell.
     #[arg(long)]
     pub fail_fast: bool,
+    /// Take cells over from the results of another experiment where they are the same; repeatable.
+    #[arg(long, value_name = "DIR")]
+    pub reuse: Vec<PathBuf>,
     /// Run cells in processes of their own: one that dies, as for want of memory, fails alone.
     #[arg(long)]
     pub isolate: bool,

@@ -1,6 +1,7 @@
 //! What is going on, while it goes on: bars on a terminal, plain lines elsewhere, or nothing.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -175,6 +176,12 @@ impl Observer for Display {
     fn changed(&self, causes: &[String]) {
         for cause in causes.iter().filter(|_| !self.quiet) {
             note!("{cause}");
+        }
+    }
+
+    fn reused(&self, cells: usize, from: &Path) {
+        if !self.quiet {
+            note!("{cells} cells taken over from {}", from.display());
         }
     }
 }

@@ -100,6 +100,52 @@ fn running_again_fits_nothing() {
 }
 
 #[test]
+fn cells_of_another_experiment_are_taken_over_under_the_new_names() {
+    let folder = small();
+    assert_eq!(folder.run("run small.yaml --offline").code, 0);
+    let other = SMALL
+        .replace("name: small", "name: other")
+        .replace("- svm", "- svm: {label: Machine}\n  - twsvm");
+    folder.write("other.yaml", other);
+    let run = folder.run("run other.yaml --offline --reuse results/small");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(
+        run.err.contains("6 cells taken over from results/small"),
+        "{}",
+        run.err
+    );
+    assert!(
+        run.err
+            .contains("6 cells are already in the ledger, 2 to go"),
+        "{}",
+        run.err
+    );
+    assert_each_cell_once(&folder, "results/other", 8);
+    let taken = records(&folder, "results/other");
+    assert!(taken.iter().all(|record| record.experiment == "other"));
+    assert_eq!(
+        taken
+            .iter()
+            .filter(|record| record.label == "Machine")
+            .count(),
+        2
+    );
+    // By itself it comes to the same table.
+    assert_eq!(folder.run("run other.yaml --offline --out alone").code, 0);
+    assert_eq!(
+        tables(&folder, "alone")[2],
+        tables(&folder, "results/other")[2]
+    );
+
+    let again = folder.run("run other.yaml --offline --reuse results/small");
+    assert!(again.err.contains("0 cells taken over"), "{}", again.err);
+    let nothing = folder.run("run other.yaml --offline --reuse nowhere");
+    assert_eq!(nothing.code, 2);
+    let said = "--reuse nowhere: there is no ledger.jsonl in it, expected a results folder";
+    assert!(nothing.err.contains(said), "{}", nothing.err);
+}
+
+#[test]
 fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
     let folder = small();
     assert_eq!(folder.run("run small.yaml --offline").code, 0);

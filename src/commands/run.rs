@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use npsvcpp::data::Store;
+use npsvcpp::ledger;
 use npsvcpp::model::deep::{self, NoDevice};
 use npsvcpp::render;
 use npsvcpp::run::{self, Filter, Isolation, Options, Outcome, Part, Prepared};
@@ -23,6 +24,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         .map(|path| load(path))
         .collect::<Result<Vec<_>, _>>()?;
     refuse_equal_names(&specs)?;
+    refuse_no_results(&arguments.reuse)?;
     let store = store(&arguments.data)?;
     let prepared = specs
         .iter()
@@ -86,6 +88,18 @@ fn refuse_equal_names(specs: &[Loaded]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Refuses folders to reuse that hold no ledger.
+fn refuse_no_results(folders: &[PathBuf]) -> Result<(), Failure> {
+    match folders.iter().find(|dir| !dir.join(ledger::FILE).is_file()) {
+        None => Ok(()),
+        Some(dir) => Err(Failure::input(format!(
+            "--reuse {}: there is no {} in it, expected a results folder",
+            dir.display(),
+            ledger::FILE
+        ))),
+    }
 }
 
 /// What an interrupt left undone; nothing if it came during the last cell of the last experiment.
@@ -158,6 +172,7 @@ fn options(
         part: part(arguments),
         retry_failed: arguments.retry_failed,
         fail_fast: arguments.fail_fast,
+        reuse: arguments.reuse.clone(),
         isolation: isolation(arguments, devices.len() > 1)?,
         devices: devices.to_vec(),
     })

@@ -12,6 +12,7 @@ use faer::linalg::triangular_solve::{
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::matrix::mirror_lower;
+use super::pages;
 use super::registers::clear_upper_halves;
 
 /// The lower factor of a symmetric positive definite matrix.
@@ -75,7 +76,7 @@ impl Cholesky {
     pub fn into_inverse(self) -> Mat<f64> {
         let Self { mut l, par } = self;
         let n = l.nrows();
-        let mut l_inverse = Mat::zeros(n, n);
+        let mut l_inverse = pages::zeros(n, n);
         invert_lower_triangular(l_inverse.as_mut(), l.as_ref(), par);
         triangular_matmul(
             l.as_mut(),
@@ -90,7 +91,7 @@ impl Cholesky {
         );
         drop(l_inverse);
         clear_upper_halves();
-        mirror_lower(&mut l);
+        mirror_lower(&mut l, par);
         l
     }
 }

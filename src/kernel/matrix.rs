@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::registers::clear_upper_halves;
 use super::{Kernel, Width};
+use super::{exponential, pages};
 
 /// A kernel whose width is known: what can be evaluated.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,7 @@ impl Resolved {
         let x = self.placed(x, x);
         let norms = squared_norms(x.view());
         let samples = view(x.view());
-        let mut k = Mat::zeros(n, n);
+        let mut k = pages::zeros(n, n);
         triangular_matmul(
             k.as_mut(),
             BlockStructure::TriangularLower,
@@ -68,7 +69,7 @@ impl Resolved {
             self.apply(&mut column[j..], &norms[j..], norms[j]);
             column[j] += jitter;
         });
-        mirror_lower(&mut k);
+        mirror_lower(&mut k, par);
         k
     }
 
@@ -86,7 +87,7 @@ impl Resolved {
     pub fn cross(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
         let (a, b) = (self.placed(a, b), self.placed(b, b));
         let (norms_a, norms_b) = (squared_norms(a.view()), squared_norms(b.view()));
-        let mut k = Mat::zeros(a.nrows(), b.nrows());
+        let mut k = pages::zeros(a.nrows(), b.nrows());
         matmul(
             k.as_mut(),
             Accum::Replace,
@@ -117,11 +118,7 @@ impl Resolved {
     fn apply(&self, products: &mut [f64], norms: &[f64], norm: f64) {
         match *self {
             Self::Gaussian { width } => {
-                let scale = -1.0 / width;
-                for (value, other) in products.iter_mut().zip(norms) {
-                    let squared_distance = not_negative(norm + other - 2.0 * *value);
-                    *value = (scale * squared_distance).exp();
-                }
+                exponential::gaussian(products, norms, norm, -1.0 / width);
             }
             Self::Linear => {}
             Self::Polynomial {
@@ -180,38 +177,13 @@ pub(super) fn around_mean<'x>(
 }
 
 /// What rounding leaves below zero is zero; what overflowed stays not a number, so that it shows.
+#[inline(always)]
 pub(super) fn not_negative(squared_distance: f64) -> f64 {
     if squared_distance < 0.0 {
         0.0
     } else {
         squared_distance
     }
-}
-
-/// Squared distances between all rows, n x n.
-pub fn squared_distances(x: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
-    let x = around_mean(x, x);
-    let x = x.view();
-    let norms = squared_norms(x);
-    let mut d = Mat::zeros(x.nrows(), x.nrows());
-    matmul(
-        d.as_mut(),
-        Accum::Replace,
-        view(x),
-        view(x).transpose(),
-        1.0,
-        par,
-    );
-    for_each_column(&mut d, par, |j, column| {
-        for (i, value) in column.iter_mut().enumerate() {
-            *value = if i == j {
-                0.0
-            } else {
-                not_negative(norms[i] + norms[j] - 2.0 * *value)
-            };
-        }
-    });
-    d
 }
 
 /// Calls `work(j, column j)` for all columns, in parallel where `par` allows.
@@ -243,17 +215,37 @@ pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &
 }
 
 /// Copies the lower triangle onto the upper one, block by block.
-pub(crate) fn mirror_lower(m: &mut Mat<f64>) {
+pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
     const BLOCK: usize = 64;
-    let n = m.nrows();
-    for j0 in (0..n).step_by(BLOCK) {
-        for i0 in (j0..n).step_by(BLOCK) {
-            for j in j0..(j0 + BLOCK).min(n) {
-                for i in i0.max(j + 1)..(i0 + BLOCK).min(n) {
-                    m[(j, i)] = m[(i, j)];
+    // Each column in two: above the diagonal, to be written, and the rest.
+    let (mut uppers, lowers): (Vec<&mut [f64]>, Vec<&[f64]>) = m
+        .col_iter_mut()
+        .map(|column| {
+            column
+                .try_as_col_major_mut()
+                .expect("a Mat is column-major")
+                .as_slice_mut()
+        })
+        .enumerate()
+        .map(|(j, column)| {
+            let (upper, lower) = column.split_at_mut(j);
+            (upper, &*lower)
+        })
+        .unzip();
+    let fill = |(block, uppers): (usize, &mut [&mut [f64]])| {
+        let i0 = block * BLOCK;
+        for j0 in (0..=i0).step_by(BLOCK) {
+            for (i, upper) in (i0..).zip(uppers.iter_mut()) {
+                let sources = (j0..).zip(&lowers[j0..i.min(j0 + BLOCK)]);
+                for (target, (j, source)) in upper[j0..].iter_mut().zip(sources) {
+                    *target = source[i - j];
                 }
             }
         }
+    };
+    match par {
+        Par::Seq => uppers.chunks_mut(BLOCK).enumerate().for_each(fill),
+        Par::Rayon(_) => uppers.par_chunks_mut(BLOCK).enumerate().for_each(fill),
     }
 }
 

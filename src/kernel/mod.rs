@@ -1,11 +1,13 @@
 //! Kernels, distances and the neighbour graph.
 
 pub mod algebra;
+mod exponential;
 mod factor;
 mod gram;
 mod graph;
 mod low_rank;
 mod matrix;
+mod pages;
 pub(crate) mod registers;
 
 pub use factor::{Cholesky, Lu, NotPositiveDefinite, columns, principal_submatrix, submatrix};
@@ -13,7 +15,7 @@ pub use gram::Gram;
 pub use graph::{GraphOptions, GraphWeights, Laplacian};
 pub use low_rank::{Factor, LowRank, Pivoted};
 pub(crate) use matrix::mirror_lower;
-pub use matrix::{Resolved, mean_squared_distance, squared_distances, view};
+pub use matrix::{Resolved, mean_squared_distance, view};
 
 use std::borrow::Cow;
 

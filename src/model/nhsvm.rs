@@ -158,7 +158,7 @@ impl Pair {
                 matrix[(i, j)] *= signs[i] * signs[j];
             }
         }
-        mirror_lower(&mut matrix);
+        mirror_lower(&mut matrix, par);
         Ok(Self {
             matrix,
             signs,

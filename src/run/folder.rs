@@ -120,6 +120,16 @@ impl Folder {
             .map_err(|source| self.error(source))
     }
 
+    /// Copies the trace of a cell, if it has one, from another results folder.
+    pub fn take_trace(&self, cell: &str, other: &Path) -> Result<(), RunError> {
+        let path = other.join(ledger::TRACES).join(format!("{cell}.jsonl"));
+        match std::fs::read_to_string(path) {
+            Ok(trace) => self.write_trace(cell, &trace),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(self.error(error)),
+        }
+    }
+
     /// Where networks under training are kept: `checkpoints/<cell>.safetensors`.
     pub fn checkpoints(&self) -> PathBuf {
         self.path.join("checkpoints")

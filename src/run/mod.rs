@@ -10,6 +10,7 @@ pub mod host;
 mod peak;
 mod prepare;
 mod provenance;
+mod reuse;
 mod schedule;
 mod select;
 mod serve;
@@ -30,7 +31,7 @@ pub use worker::Isolation;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
@@ -63,6 +64,8 @@ pub struct Options {
     pub retry_failed: bool,
     /// Stop at the first failure.
     pub fail_fast: bool,
+    /// Results folders of other experiments, whose cells are taken over where they are the same.
+    pub reuse: Vec<PathBuf>,
     /// Run cells in processes of their own.
     pub isolation: Option<Isolation>,
     /// What networks are trained on, `cpu` or `cuda:N`; the CPU if there are none. Of several, each
@@ -79,6 +82,8 @@ pub trait Observer: Sync {
     fn end(&self);
     /// Cells are run again that were done under another plan; one sentence per cause.
     fn changed(&self, _causes: &[String]) {}
+    /// Cells were taken over from another results folder.
+    fn reused(&self, _cells: usize, _from: &Path) {}
 }
 
 /// How a run ended.
@@ -105,6 +110,8 @@ pub enum RunError {
     Output { path: PathBuf, source: io::Error },
     #[error("failed to record a cell in {}: {source}; once that is mended, run the same command again to go on", .path.display())]
     Record { path: PathBuf, source: io::Error },
+    #[error("cannot read the results to reuse in {}: {source}", .path.display())]
+    Reuse { path: PathBuf, source: io::Error },
     #[error("failed to start a worker process: {0}")]
     Worker(io::Error),
     #[error("another run is writing to {}{}", .path.display(), .holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})")))]
@@ -127,6 +134,10 @@ pub fn run(
     let folder = Folder::open(&options.out, part.as_deref())?;
     let before = folder.exchange_plan(&prepared.plan)?;
     let mut known = folder.read()?;
+    for other in &options.reuse {
+        let taken = reuse::take_over(&prepared.plan, &folder, &mut known, other)?;
+        observer.reused(taken, other);
+    }
     let todo = Todo::new(prepared, options, &known);
     if let Some(before) = before {
         observer.changed(&causes(&before, &prepared.plan, &todo, &known));
@@ -206,11 +217,11 @@ fn causes(before: &Plan, plan: &Plan, todo: &Todo, known: &Contents) -> Vec<Stri
     changes::causes(before, plan, cells, |cell| recorded.contains(cell))
 }
 
-/// Jobs and threads per job: all cores, groups first.
 fn first_device(options: &Options) -> String {
     (options.devices.first()).map_or_else(|| "cpu".to_owned(), String::clone)
 }
 
+/// Jobs and threads per job: all cores, groups first.
 fn parallelism(options: &Options, groups: usize) -> (usize, usize) {
     let cores = host::cores();
     let jobs = match (options.jobs, options.threads) {

@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use faer::Par;
+use faer::{Mat, Par};
 use ndarray::{Array2, Axis};
 use npsvcpp::data::{Dataset, Store, splits};
 use npsvcpp::kernel::{Factor, Kernel, Pivoted, Resolved, algebra};
@@ -163,7 +163,7 @@ fn kernel(folder: &Path) -> f64 {
     })
 }
 
-/// 100 points of K-NPSVC++ on the first split of BinAlpha, each with nothing shared, or as `select`
+/// 100 points of K-NPSVC++ on the first split of BinAlpha, fitted and scored, each with nothing shared, or as `select`
 /// fits them: points that differ in `gamma` one after the other, two such lanes side by side.
 fn sweep(is_shared: bool) -> f64 {
     let parts = first_split("binalpha");
@@ -176,21 +176,24 @@ fn sweep(is_shared: bool) -> f64 {
             }
         }
     }
-    let fit = |params: &Value, problem: &Problem| {
+    let score = |params: &Value, problem: &Problem, cross: &Mat<f64>| {
         let fit = configured("k-npsvcpp", params.clone()).fit(problem, &Seed::root(2024));
-        std::hint::black_box(fit.expect("the fit succeeds"));
+        let machine = fit.expect("the fit succeeds").machine;
+        std::hint::black_box(machine.predict(cross.as_ref(), problem.par()));
     };
     best_of_3(|| {
         if is_shared {
             let problem = parts.problem().for_sweep();
+            let cross = problem.cross(parts.x_test.view());
             problem.gram();
             lanes.par_iter().for_each(|lane| {
                 let problem = problem.lane(Par::Seq);
-                lane.iter().for_each(|params| fit(params, &problem));
+                (lane.iter()).for_each(|params| score(params, &problem, &cross));
             });
         } else {
             for params in lanes.iter().flatten() {
-                fit(params, &parts.problem());
+                let problem = parts.problem();
+                score(params, &problem, &problem.cross(parts.x_test.view()));
             }
         }
     })

@@ -77,45 +77,9 @@ impl Frame {
     }
 }
 
-/// `G^-1/2` by the coupled iteration `T = (3 I - Z Y) / 2, Y <- Y T, Z <- T Z` from `Y = G / s` and
-/// `Z = I`: products only, in a third of the time of a decomposition. `None` where it does not
-/// converge fast, that is, where `G` is not well conditioned.
-fn newton_schulz(gram: MatRef<'_, f64>) -> Option<Mat<f64>> {
-    const MOST_ROUNDS: usize = 12;
-    // Convergence is quadratic: from here, one more round is exact.
-    const ALMOST: f64 = 1e-8;
-    let d = gram.nrows();
-    let scale = (0..d)
-        .map(|j| column(gram, j).iter().map(|value| value.abs()).sum())
-        .fold(0.0, f64::max);
-    if !(scale > 0.0 && scale.is_finite()) {
-        return None;
-    }
-    let mut y = Mat::from_fn(d, d, |i, j| gram[(i, j)] / scale);
-    let mut z = Mat::identity(d, d);
-    for _ in 0..MOST_ROUNDS {
-        let zy = product(z.as_ref(), y.as_ref(), Par::Seq);
-        let mut error: f64 = 0.0;
-        let t = Mat::from_fn(d, d, |i, j| {
-            let one = if i == j { 1.0 } else { 0.0 };
-            error = error.max((one - zy[(i, j)]).abs());
-            0.5 * (3.0 * one - zy[(i, j)])
-        });
-        z = product(t.as_ref(), z.as_ref(), Par::Seq);
-        if error < ALMOST {
-            return Some(faer::Scale(scale.sqrt().recip()) * z);
-        }
-        y = product(y.as_ref(), t.as_ref(), Par::Seq);
-    }
-    None
-}
-
 /// `G^-1/2` of `G = M^T K M` for `M` with `rows` rows; directions whose length is no more than a
 /// rounding of the longest one's are left without any. With it comes the condition of `G`.
 fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize) -> (Mat<f64>, f64) {
-    if let Some(root) = newton_schulz(gram) {
-        return (root, 1.0);
-    }
     let d = gram.nrows();
     let Some((values, vectors)) = symmetric_eigen(gram) else {
         return (Mat::from_fn(d, d, |_, _| f64::NAN), f64::NAN);
@@ -153,25 +117,5 @@ mod tests {
         let frame = Frame::nearest(few, Gram::Full(k.as_ref()), Par::Seq);
         assert_eq!(frame.rank(), 3);
         assert!(frame.error(Par::Seq) < 1e-10);
-    }
-
-    #[test]
-    fn the_iteration_agrees_with_the_decomposition_or_declines() {
-        for spread in [1.0, 10.0, 1e3, 1e9] {
-            let base = Mat::from_fn(12, 12, |i, j| ((7 * i + 3 * j + i * j) as f64).sin());
-            let (_, vectors) = symmetric_eigen((&base + base.transpose()).as_ref()).unwrap();
-            let scaled = |power: f64| {
-                let value = |j: usize| spread.powf(j as f64 / 11.0).powf(power);
-                let scaled = Mat::from_fn(12, 12, |i, j| vectors[(i, j)] * value(j));
-                product(scaled.as_ref(), vectors.transpose(), Par::Seq)
-            };
-            match newton_schulz(scaled(1.0).as_ref()) {
-                Some(root) => {
-                    let apart = (root - scaled(-0.5)).norm_max();
-                    assert!(spread < 1e9 && apart < 1e-12, "{spread}: {apart}");
-                }
-                None => assert!(spread > 1e2, "{spread}"),
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 #![cfg(feature = "deep")]
 
 mod program;
+mod textures;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +21,7 @@ use npsvcpp::spec::{Backbone, Conventions, EncoderSpec, Splits};
 use program::Folder;
 use serde_json::{Value, json};
 use tch::{Device, Kind, Tensor};
+use textures::{resnet18, write_weights};
 
 /// The data folder with this file, if the machine has one.
 fn data_with(file: &str) -> Option<PathBuf> {
@@ -371,94 +373,10 @@ fn devices_are_named_and_a_missing_one_is_said() {
     assert!(ended.err.contains(said), "{}", ended.err);
 }
 
-/// torchvision's names and shapes of a ResNet18's weights, written out on their own.
-fn resnet18() -> Vec<(String, Vec<usize>)> {
-    let mut all = Vec::new();
-    let mut add = |conv: String, bn: String, shape: [usize; 4]| {
-        all.push((format!("{conv}.weight"), shape.to_vec()));
-        for part in ["weight", "bias", "running_mean", "running_var"] {
-            all.push((format!("{bn}.{part}"), vec![shape[0]]));
-        }
-    };
-    add("conv1".into(), "bn1".into(), [64, 3, 7, 7]);
-    for (layer, (inputs, width)) in [(64, 64), (64, 128), (128, 256), (256, 512)]
-        .into_iter()
-        .enumerate()
-    {
-        for block in 0..2 {
-            let name = |part: &str| format!("layer{}.{block}.{part}", layer + 1);
-            let inputs = if block == 0 { inputs } else { width };
-            add(name("conv1"), name("bn1"), [width, inputs, 3, 3]);
-            add(name("conv2"), name("bn2"), [width, width, 3, 3]);
-            if inputs != width {
-                add(
-                    name("downsample.0"),
-                    name("downsample.1"),
-                    [width, inputs, 1, 1],
-                );
-            }
-        }
-    }
-    all
-}
-
-/// A file of weights of a ResNet18 that was never trained.
-fn write_weights(path: &Path, weights: &[(String, Vec<usize>)]) {
-    let tensors: Vec<(String, Tensor)> = weights
-        .iter()
-        .enumerate()
-        .map(|(number, (name, shape))| {
-            let shape: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
-            let count: i64 = shape.iter().product();
-            let fan_in = (count / shape[0]) as f64;
-            let tensor = match () {
-                () if name.ends_with("running_var")
-                    || !name.contains("conv") && shape.len() == 1 && name.ends_with(".weight") =>
-                {
-                    Tensor::ones(&shape[..], (Kind::Float, Device::Cpu))
-                }
-                () if shape.len() == 1 => Tensor::zeros(&shape[..], (Kind::Float, Device::Cpu)),
-                // Any numbers that are not all alike will do.
-                () => {
-                    let ramp =
-                        Tensor::arange(count, (Kind::Float, Device::Cpu)) * 12.9898 + number as f64;
-                    (ramp.sin() * (2.0 / fan_in).sqrt()).view(&shape[..])
-                }
-            };
-            (name.clone(), tensor)
-        })
-        .collect();
-    Tensor::write_safetensors(&tensors, path).unwrap();
-}
-
 /// A folder with a small collection in DTD's layout, of two classes, and an encoder for it.
 fn textures() -> Folder {
     let folder = Folder::new();
-    let mut lists = [String::new(), String::new()];
-    for class in ["dotted", "striped"] {
-        for number in 0..4_u32 {
-            let image = image::RgbImage::from_fn(24, 24, |x, y| {
-                let wave = if class == "striped" {
-                    x / 4 % 2
-                } else {
-                    x / 4 % 2 * (y / 4 % 2)
-                };
-                image::Rgb([
-                    (wave * 200 + number * 5) as u8,
-                    (x * 3) as u8,
-                    (number * 9) as u8,
-                ])
-            });
-            let name = format!("{class}/{class}_{number}.png");
-            fs::create_dir_all(folder.path(&format!("data/dtd/images/{class}"))).unwrap();
-            image
-                .save(folder.path(&format!("data/dtd/images/{name}")))
-                .unwrap();
-            lists[usize::from(number >= 2)] += &format!("{name}\n");
-        }
-    }
-    folder.write("data/dtd/labels/train1.txt", &lists[0]);
-    folder.write("data/dtd/labels/test1.txt", &lists[1]);
+    textures::write_images(&folder.path("data/dtd"), [4, 4]);
     fs::create_dir_all(folder.path("data/weights")).unwrap();
     write_weights(&folder.path("data/weights/tiny.safetensors"), &resnet18());
     folder.write(

@@ -23,7 +23,6 @@ pub(super) struct State {
     /// The criterion's own.
     pub objective: Vec<f64>,
     pub trace: Vec<TraceRow>,
-    pub watching_seconds: f64,
 }
 
 /// Stores `state` and the tensors.

@@ -156,6 +156,9 @@ pub struct Training {
     /// given vectors.
     #[schemars(range(min = 0))]
     pub fine_tune: usize,
+    /// Compute a frozen prior encoder's features once and reuse them. Without, every epoch computes
+    /// them again, to the same end; there to measure what it saves.
+    pub keep_features: bool,
 }
 
 impl Default for Training {
@@ -167,6 +170,7 @@ impl Default for Training {
             momentum: 0.9,
             weight_decay: 1e-4,
             fine_tune: 10,
+            keep_features: true,
         }
     }
 }
@@ -240,8 +244,6 @@ pub struct NetworkFit {
     pub certificate: Certificate,
     /// One row per epoch.
     pub trace: Vec<TraceRow>,
-    /// Time spent on looking at samples that took no part in the training.
-    pub watching_seconds: f64,
 }
 
 /// Samples to classify: vectors, and the images they were made of.

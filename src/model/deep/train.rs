@@ -104,7 +104,6 @@ impl<'a> Run<'a> {
                 epochs: 0,
                 objective: Vec::new(),
                 trace: Vec::new(),
-                watching_seconds: 0.0,
             },
             head,
         };
@@ -117,7 +116,6 @@ impl<'a> Run<'a> {
             let begun = Instant::now();
             self.epoch()?;
             let seconds = begun.elapsed().as_secs_f64();
-            let begun = Instant::now();
             let row = self.observe(seconds)?;
             if !row.primal.is_finite() {
                 return Err(FitError::Diverged {
@@ -126,13 +124,11 @@ impl<'a> Run<'a> {
             }
             self.state.trace.push(row);
             self.state.epochs += 1;
-            self.state.watching_seconds += begun.elapsed().as_secs_f64();
             self.save()?;
         }
         Ok(NetworkFit {
             certificate: certificate(&self.state.trace),
             trace: self.state.trace,
-            watching_seconds: self.state.watching_seconds,
             network: Box::new(Ready {
                 head: self.head,
                 objective: self.objective,
@@ -208,10 +204,10 @@ impl<'a> Run<'a> {
         self.objective.step(&mut step);
     }
 
-    /// Computes the features of a prior encoder that is trained no longer, once.
+    /// Computes the features of a prior encoder that is trained no longer, where they are not kept.
     fn freeze(&mut self) -> Result<(), FitError> {
-        let (Some(prior), Some(pictures), false) =
-            (&self.prior, self.problem.pictures(), self.is_frozen)
+        let are_kept = self.is_frozen && self.settings.training.keep_features;
+        let (Some(prior), Some(pictures), false) = (&self.prior, self.problem.pictures(), are_kept)
         else {
             return Ok(());
         };

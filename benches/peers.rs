@@ -172,7 +172,7 @@ fn sweep(is_shared: bool) -> f64 {
         for c in [0.1, 0.3, 1.0, 3.0, 10.0] {
             for mu in [0.01, 0.1] {
                 let point = |gamma: f64| json!({"scheme": "rvo", "r1": r1, "gamma": gamma, "mu": mu, "c": c});
-                lanes.push([0.1, 0.4, 1.6, 4.0, 10.0].map(point));
+                lanes.push([0.01, 0.1, 1.0, 10.0, 100.0].map(point));
             }
         }
     }

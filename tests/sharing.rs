@@ -57,11 +57,19 @@ fn convex_methods() {
 }
 
 #[test]
-fn fits_along_gamma_share_their_opening_to_the_bit() {
+fn fits_along_gamma_share_their_iterations_to_the_bit() {
     let digits = Digits::load();
     let lane = digits.problem(Par::Seq).for_sweep().lane(Par::Seq);
     for scheme in ["ovr", "rvo"] {
-        for (gamma, tau_momentum, max_iter) in [(0.1, 1.0, 4), (4.0, 0.75, 4), (40.0, 1.0, 1)] {
+        // The same way, shorter, longer, on another one, and back.
+        for (gamma, tau_momentum, max_iter) in [
+            (0.0, 1.0, 4),
+            (4.0, 1.0, 4),
+            (5.0, 1.0, 2),
+            (40.0, 1.0, 6),
+            (40.0, 0.75, 6),
+            (4.0, 1.0, 4),
+        ] {
             let params = json!({
                 "scheme": scheme, "gamma": gamma, "tau_momentum": tau_momentum,
                 "max_iter": max_iter, "tolerance": 0.0,
@@ -69,6 +77,9 @@ fn fits_along_gamma_share_their_opening_to_the_bit() {
             let shared = fit("k-npsvcpp", &params, &lane);
             let alone = fit("k-npsvcpp", &params, &digits.problem(Par::Seq));
             assert_eq!(shared.trace, alone.trace, "{params}");
+            let cross = lane.cross(digits.x_test.view());
+            let values = |fit: &Fit| fit.machine.decision(cross.as_ref(), Par::Seq);
+            assert_eq!(values(&shared), values(&alone), "{params}");
         }
     }
 }

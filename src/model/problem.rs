@@ -24,8 +24,8 @@ pub struct Problem {
 struct Lane {
     /// The solutions of the last fit, one per class.
     solutions: Mutex<Vec<Vec<f64>>>,
-    /// See [`Problem::once_per_lane`].
-    kept: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
+    /// Whatever a method keeps for its next fit.
+    kept: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 /// What fits on the same samples have in common.
@@ -159,26 +159,21 @@ impl Problem {
         }
     }
 
-    /// What the last fit of this lane left, if it is what this one asks for; made otherwise, and
-    /// left for the next one.
-    pub(super) fn once_per_lane<T: Send + Sync + 'static>(
-        &self,
-        is_same: impl Fn(&T) -> bool,
-        make: impl FnOnce() -> T,
-    ) -> Arc<T> {
-        let Some(lane) = &self.lane else {
-            return Arc::new(make());
-        };
-        let mut kept = lock(&lane.kept);
-        let last = kept.clone().and_then(|kept| kept.downcast::<T>().ok());
-        if let Some(last) = last.filter(|last| is_same(last)) {
-            return last;
+    /// Whether this is one of a succession of fits.
+    pub(super) fn is_lane(&self) -> bool {
+        self.lane.is_some()
+    }
+
+    /// Takes what the last fit of this lane kept, if it is such a thing.
+    pub(super) fn take_kept<T: Send + 'static>(&self) -> Option<Box<T>> {
+        lock(&self.lane.as_ref()?.kept).take()?.downcast().ok()
+    }
+
+    /// Keeps something for the next fit of this lane.
+    pub(super) fn keep<T: Send + 'static>(&self, kept: T) {
+        if let Some(lane) = &self.lane {
+            *lock(&lane.kept) = Some(Box::new(kept));
         }
-        // What was kept is let go first, so that there is never room for two.
-        *kept = None;
-        let made = Arc::new(make());
-        *kept = Some(made.clone());
-        made
     }
 
     /// With the images that the training samples were made of.

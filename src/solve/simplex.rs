@@ -38,10 +38,12 @@ pub fn solve(
             best_edge(g, &tau, &gradient)
         };
         let (Some((from, to, amount)), true) = (next, iterations < k * MOST_STEPS_PER_CLASS) else {
-            return (
-                tau.clone(),
-                certificate(&tau, &gradient, h, gap, iterations, converged),
-            );
+            let certificate = certificate(&tau, &gradient, h, gap, iterations, converged);
+            // Mass that came in parts is whole only up to rounding.
+            if let Some(only) = single(&tau) {
+                tau[only] = 1.0;
+            }
+            return (tau, certificate);
         };
         tau[from] = if amount >= tau[from] {
             0.0
@@ -54,6 +56,12 @@ pub fn solve(
         }
         iterations += 1;
     }
+}
+
+/// The only coordinate with mass, if there is but one.
+fn single(tau: &[f64]) -> Option<usize> {
+    let mut some = (0..tau.len()).filter(|&i| tau[i] > 0.0);
+    some.next().filter(|_| some.next().is_none())
 }
 
 fn frank_wolfe_gap(tau: &[f64], gradient: &[f64]) -> f64 {

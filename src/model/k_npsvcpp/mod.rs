@@ -11,6 +11,7 @@
 //! n x n is kept per class. [`train`] holds the iteration.
 
 mod hyperplanes;
+mod path;
 mod train;
 
 use std::borrow::Cow;
@@ -236,7 +237,7 @@ impl Method for KNpsvcpp {
         "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)";
     const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊"];
     const VERSION: u32 = 2;
-    // It takes no part in the first iteration's P-step, the longest of all.
+    // Fits that differ in it mostly go the same way, see `path.rs`.
     const ALONG: &'static str = "gamma";
 
     fn check(&self) -> Result<(), BadParameter> {

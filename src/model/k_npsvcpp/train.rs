@@ -8,6 +8,7 @@ use std::sync::Arc;
 use faer::{Mat, MatRef, Par};
 
 use super::hyperplanes::{Given, Hyperplanes, UStep};
+use super::path::{Path, Station};
 use super::{KNpsvcpp, Start};
 use crate::kernel::algebra::{column, inner, product};
 use crate::kernel::{Gram, Laplacian};
@@ -30,18 +31,20 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
     let planes = Planes::new(problem, options.r1, options.scheme, options.bias)?;
     let hyperplanes = UStep::new(options, problem, planes.as_ref())?;
     let mut training = Training::new(options, problem, hyperplanes, &start)?;
+    let mut path = Path::of_lane(options, problem, &start);
     let mut trace: Vec<TraceRow> = Vec::new();
     let mut steps = Vec::new();
     let mut converged = false;
     while trace.len() < options.max_iter && !converged {
-        let bent = match trace.len() {
-            0 => training.open(problem, &start),
-            _ => training.turn(),
+        let weighed = match path.known() {
+            Some(station) => training.adopt(station),
+            None => training.turn(),
         };
-        let row = training.weigh(trace.len(), bent);
+        let row = training.weigh(trace.len(), &weighed);
         if !row.primal.is_finite() {
             return Err(FitError::NotFinite);
         }
+        training.descend(weighed, &mut path);
         if training.rounding() > 1.0 {
             return Err(FitError::Singular);
         }
@@ -49,6 +52,7 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result
         trace.push(row);
         steps.push(training.machine()?);
     }
+    path.leave(problem);
     let machine = match steps.last() {
         Some(machine) => machine.clone(),
         None => training.machine()?,
@@ -91,6 +95,18 @@ struct Training<'a> {
     scale: Vec<f64>,
 }
 
+/// What the weights are chosen by, after `U`, `V` and `P` have been.
+#[derive(Clone)]
+pub(super) struct Weighed {
+    /// `P^T U`.
+    pu: Mat<f64>,
+    manifold: Manifold,
+    /// `J_l`.
+    objectives: Vec<f64>,
+    /// Inner products of the classes' Riemannian gradients.
+    gram: Mat<f64>,
+}
+
 impl<'a> Training<'a> {
     fn new(
         options: &'a KNpsvcpp,
@@ -128,45 +144,43 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// The first [`Self::turn`], which fits of a sweep along `gamma` have in common.
-    fn open(&mut self, problem: &Problem, start: &Start) -> Bent {
-        let asked = Opening::asked(self.options);
-        let is_same = |known: &Opening| known.options == asked && known.start == *start;
-        let opening = problem.once_per_lane(is_same, || {
-            let bent = self.turn();
-            Opening {
-                options: asked.clone(),
-                start: start.clone(),
-                frame: self.frame.clone(),
-                v: self.v.clone(),
-                b: self.b.clone(),
-                f: self.f.clone(),
-                solutions: self.hyperplanes.solutions().to_vec(),
-                bent,
-            }
-        });
-        self.frame = opening.frame.clone();
-        self.v = opening.v.clone();
-        self.b = opening.b.clone();
-        self.f = opening.f.clone();
-        self.hyperplanes.start_from(opening.solutions.clone());
-        opening.bent.clone()
-    }
-
     /// The first half of a pass through Algorithm 1's loop: `U`, `V` and `P` under fixed weights.
-    fn turn(&mut self) -> Bent {
+    fn turn(&mut self) -> Weighed {
         self.u_step();
         self.v_step();
-        self.p_step()
-    }
-
-    /// The second half: new weights, and a descent of `P` under them.
-    fn weigh(&mut self, iteration: usize, bent: Bent) -> TraceRow {
+        let bent = self.p_step();
         let pu = product(self.frame.ka.transpose(), self.b.as_ref(), self.par);
         let manifold = Manifold::new(self, bent);
         let objectives = self.objectives(&pu, manifold.value);
-        self.scale.clone_from(&objectives);
         let gram = self.gradient_gram(&pu, &manifold);
+        self.scale.clone_from(&objectives);
+        Weighed {
+            pu,
+            manifold,
+            objectives,
+            gram,
+        }
+    }
+
+    /// As [`Self::turn`], by a fit that came the same way.
+    fn adopt(&mut self, station: &Station) -> Weighed {
+        self.frame = station.frame.clone();
+        self.v = station.v.clone();
+        self.b = station.b.clone();
+        self.f = station.f.clone();
+        self.hyperplanes.start_from(station.solutions.clone());
+        self.scale.clone_from(&station.weighed.objectives);
+        station.weighed.clone()
+    }
+
+    /// The second half: the tau-step.
+    fn weigh(&mut self, iteration: usize, weighed: &Weighed) -> TraceRow {
+        let Weighed {
+            manifold,
+            objectives,
+            gram,
+            ..
+        } = weighed;
         let gains: Vec<f64> = objectives.iter().map(|j| self.options.gamma * j).collect();
         let (tau_star, _) = simplex::solve(gram.as_ref(), &gains, &self.tau, TAU_TOLERANCE);
         let used = self.tau.clone();
@@ -174,19 +188,39 @@ impl<'a> Training<'a> {
         for (tau, star) in self.tau.iter_mut().zip(&tau_star) {
             *tau = (1.0 - momentum) * *tau + momentum * star;
         }
-        self.descend(&pu, &manifold);
         TraceRow {
             iteration,
             primal: objectives.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             dual: objectives.iter().zip(&used).map(|(j, tau)| tau * j).sum(),
             gradient_norm: quadratic(gram.as_ref(), &tau_star).max(0.0).sqrt(),
-            objectives,
+            objectives: objectives.clone(),
             tau: used,
             tau_star,
             manifold: manifold.value,
             accuracy: None,
             seconds: None,
         }
+    }
+
+    /// Then `P` descends under the new weights, or goes where another fit's did under the same.
+    fn descend(&mut self, weighed: Weighed, path: &mut Path) {
+        if let Some(station) = path.known().filter(|station| station.tau == self.tau) {
+            self.frame = station.descended.clone();
+            path.go_on();
+            return;
+        }
+        let descended = self.descended(&weighed);
+        let turned = std::mem::replace(&mut self.frame, descended);
+        path.record(|| Station {
+            frame: turned,
+            v: self.v.clone(),
+            b: self.b.clone(),
+            f: self.f.clone(),
+            solutions: self.hyperplanes.solutions().to_vec(),
+            weighed,
+            tau: self.tau.clone(),
+            descended: self.frame.clone(),
+        });
     }
 
     /// `u_l = argmin J_l` with `g_l = P v_l`.
@@ -300,8 +334,9 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// `P <- polar(P - step sum_l tau_l grad_l)`.
-    fn descend(&mut self, pu: &Mat<f64>, manifold: &Manifold) {
+    /// `polar(P - step sum_l tau_l grad_l)`.
+    fn descended(&self, weighed: &Weighed) -> Frame {
+        let Weighed { pu, manifold, .. } = weighed;
         let (r1, step) = (self.options.r1, self.options.step);
         let vt = Mat::from_fn(self.v.nrows(), self.classes, |i, l| {
             self.tau[l] * self.v[(i, l)]
@@ -317,7 +352,7 @@ impl<'a> Training<'a> {
         };
         let m = moved(&self.frame.a, &self.b, &manifold.pi);
         let km = moved(&self.frame.ka, &self.f, &manifold.k_pi);
-        self.frame = Frame::nearest_to_known(m, km, self.k, self.par);
+        Frame::nearest_to_known(m, km, self.k, self.par)
     }
 
     /// Rounding error of `a^T K a = 1` for the largest column of `A`. What `A` holds of the null
@@ -378,41 +413,8 @@ impl Training<'_> {
     }
 }
 
-/// What the first [`Training::turn`] leads to.
-struct Opening {
-    options: KNpsvcpp,
-    start: Start,
-    frame: Frame,
-    v: Mat<f64>,
-    b: Mat<f64>,
-    f: Mat<f64>,
-    solutions: Vec<Option<Vec<f64>>>,
-    bent: Bent,
-}
-
-impl Opening {
-    /// The options, without those that come into play only later.
-    fn asked(options: &KNpsvcpp) -> KNpsvcpp {
-        let KNpsvcpp {
-            gamma,
-            tau_momentum,
-            step,
-            max_iter,
-            tolerance,
-            ..
-        } = KNpsvcpp::default();
-        KNpsvcpp {
-            gamma,
-            tau_momentum,
-            step,
-            max_iter,
-            tolerance,
-            ..options.clone()
-        }
-    }
-}
-
 /// The manifold term at the current frame: value and Riemannian gradient, the same for all classes.
+#[derive(Clone)]
 struct Manifold {
     /// `mu/2 tr(Z L Z^T)`.
     value: f64,
@@ -447,7 +449,6 @@ impl Manifold {
 }
 
 /// `L K A` and `K L K A` of a frame; nothing but zeros where there is no manifold term.
-#[derive(Clone)]
 struct Bent {
     lka: Mat<f64>,
     klka: Mat<f64>,

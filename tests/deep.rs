@@ -421,6 +421,32 @@ fn images_are_encoded_once_and_encoders_fine_tuned() {
 }
 
 #[test]
+fn a_map_is_made_of_what_a_network_learnt() {
+    let folder = Folder::new();
+    folder.write(
+        "spec.yaml",
+        "name: map\n\
+         datasets: [optdigits: {subsample: 200}]\n\
+         splits: {repeats: 2}\n\
+         methods:\n\
+         \x20 - cross-entropy: {training: {epochs: 1}, network: {z: 7}}\n\
+         \x20 - cross-entropy: {label: without, training: {epochs: 1}, network: {hypothesis: phi}}\n\
+         record: [embedding]\n",
+    );
+    let ended = folder.run("run spec.yaml --offline --out out");
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let files: Vec<_> = fs::read_dir(folder.path("out/embeddings"))
+        .unwrap()
+        .collect();
+    assert_eq!(files.len(), 1, "of the first split, where there is a z");
+    let text = fs::read_to_string(files[0].as_ref().unwrap().path()).unwrap();
+    let map: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(map["learnt"]["dims"], 7);
+    assert_eq!(map["raw"]["dims"], 64);
+    assert!(folder.path("out/figures/embedding.svg").exists());
+}
+
+#[test]
 fn what_is_wrong_with_images_and_weights_is_named() {
     let folder = textures();
     let refused = |sentence: &str| {

@@ -1,6 +1,5 @@
 //! What is stored beside the ledger, where a spec asks for it under `record`.
 
-use faer::Mat;
 use ndarray::{Array2, Axis};
 
 use super::cell::Bench;
@@ -30,13 +29,21 @@ pub(super) fn add(bench: &Bench<'_>, learnt: &Learnt, beside: &mut Beside) {
             row.accuracy = Some(bench.accuracies(&predicted).0);
         }
     }
-    if wanted.contains(&Recording::Embedding) {
-        beside.embedding = embedding(bench, learnt);
+    if wants_embedding(bench) {
+        let z = learnt.features(bench.cross().as_ref(), bench.par);
+        let z = Array2::from_shape_fn((z.nrows(), z.ncols()), |(i, j)| z[(i, j)]);
+        beside.embedding = embedding(bench, &z);
     }
 }
 
-/// Maps of test samples, evenly taken where there are many.
-fn embedding(bench: &Bench<'_>, learnt: &Learnt) -> Option<Embedding> {
+/// Whether a map of the samples is to be made.
+pub(super) fn wants_embedding(bench: &Bench<'_>) -> bool {
+    let wanted = &bench.prepared.plan.experiment.record;
+    bench.split == 0 && wanted.contains(&Recording::Embedding)
+}
+
+/// Maps of test samples, evenly taken where there are many; `z` has all of them.
+pub(super) fn embedding(bench: &Bench<'_>, z: &Array2<f64>) -> Option<Embedding> {
     let test = &bench.source.splits[bench.split].test;
     let count = test.len().min(SAMPLES);
     let places: Vec<usize> = (0..count).map(|i| i * test.len() / count).collect();
@@ -44,8 +51,7 @@ fn embedding(bench: &Bench<'_>, learnt: &Learnt) -> Option<Embedding> {
     let data = &bench.source.dataset;
     let labels: Vec<usize> = samples.iter().map(|&i| data.y[i]).collect();
     let raw = data.x.select(Axis(0), &samples);
-    let z: Mat<f64> = learnt.features(bench.cross().as_ref(), bench.par);
-    let z = Array2::from_shape_fn((count, z.ncols()), |(i, j)| z[(places[i], j)]);
+    let z = z.select(Axis(0), &places);
     let cloud = |x: &Array2<f64>| {
         let seed = bench.seed("embedding", bench.split, "t-sne");
         let points = stats::tsne(x.view(), PERPLEXITY, &seed)?;

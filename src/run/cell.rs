@@ -265,7 +265,6 @@ impl<'a> Bench<'a> {
             network,
             certificate,
             trace,
-            ..
         } = fit;
         // Of the epochs, whichever run they were made in, and without what was watched.
         let fit_seconds = trace.iter().filter_map(|row| row.seconds).sum();
@@ -281,6 +280,12 @@ impl<'a> Bench<'a> {
             .predict(queries)
             .map_err(|error| self.source.explain(&error))?;
         let predict_seconds = begun.elapsed().as_secs_f64();
+        let mut embedding = None;
+        if beside::wants_embedding(self) {
+            let z = network.represent(queries);
+            let z = z.map_err(|error| self.source.explain(&error))?;
+            embedding = z.and_then(|z| beside::embedding(self, &z));
+        }
         let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
         Ok(Scored {
             configured_params: point.params(),
@@ -289,10 +294,7 @@ impl<'a> Bench<'a> {
             balanced_accuracy,
             fit_seconds,
             predict_seconds,
-            beside: Beside {
-                trace,
-                embedding: None,
-            },
+            beside: Beside { trace, embedding },
         })
     }
 

@@ -207,6 +207,11 @@ impl Head {
         })
     }
 
+    /// Whether there is a learnt representation.
+    pub fn has_z(&self) -> bool {
+        self.trunk.is_some()
+    }
+
     /// A pass in training mode with `masks`, in evaluation mode without.
     pub fn pass(&self, phi: &Tensor, masks: Option<&Masks>) -> Pass {
         let z = self.trunk.as_ref().map(|trunk| trunk.forward(phi, masks));

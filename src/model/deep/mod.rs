@@ -42,7 +42,7 @@ pub use dtwsvn::Dtwsvn;
 
 use std::path::PathBuf;
 
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -257,6 +257,9 @@ pub struct Queries<'a> {
 pub trait Trained {
     /// The class of each sample.
     fn predict(&self, queries: Queries<'_>) -> Result<Vec<usize>, FitError>;
+
+    /// `z`, samples in rows, where the hypothesis has one.
+    fn represent(&self, queries: Queries<'_>) -> Result<Option<Array2<f64>>, FitError>;
 
     /// All weights, by name, as they would be stored; for comparisons.
     fn weights(&self) -> Vec<(String, Vec<f64>)>;

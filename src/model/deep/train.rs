@@ -11,14 +11,14 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 use std::time::Instant;
 
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use tch::{Device, Kind, Tensor};
 
 use super::checkpoint::{self, State};
 use super::descent::Descent;
-use super::head::Head;
+use super::head::{Head, Pass};
 use super::objective::{Labels, Objective, Step, numbers};
 use super::prior::{Prior, with_all_cores};
 use super::{Criterion, NetworkFit, Queries, Settings, Surroundings, Trained, Training};
@@ -318,18 +318,46 @@ struct Ready {
     prior: Option<Prior>,
 }
 
+impl Ready {
+    /// `phi` of the samples, by the prior encoder where it was trained too.
+    fn phi(&self, queries: Queries<'_>) -> Result<Tensor, FitError> {
+        tch::set_num_threads(1);
+        match (&self.prior, queries.images) {
+            (Some(prior), Some(images)) => prior.features(images),
+            _ => Ok(matrix(queries.x, self.device)),
+        }
+    }
+}
+
 impl Trained for Ready {
     fn predict(&self, queries: Queries<'_>) -> Result<Vec<usize>, FitError> {
         guarded(|| {
-            tch::set_num_threads(1);
-            let phi = match (&self.prior, queries.images) {
-                (Some(prior), Some(images)) => prior.features(images)?,
-                _ => matrix(queries.x, self.device),
-            };
+            let phi = self.phi(queries)?;
             let f = self
                 .head
                 .evaluate(&phi, |pass| self.objective.functions(&self.head, pass));
             Ok(self.objective.classify(&f, &self.head))
+        })
+    }
+
+    fn represent(&self, queries: Queries<'_>) -> Result<Option<Array2<f64>>, FitError> {
+        guarded(|| {
+            if !self.head.has_z() {
+                return Ok(None);
+            }
+            let phi = self.phi(queries)?;
+            let nothing = || Tensor::zeros([0], (Kind::Float, self.device));
+            let z = |pass: &Pass| pass.z.as_ref().map_or_else(nothing, Tensor::shallow_clone);
+            let z = self.head.evaluate(&phi, z);
+            let (rows, columns) = z
+                .size2()
+                .map_err(|error| libtorch_error(&error.to_string()))?;
+            let numbers = numbers(&z);
+            let at = |(i, j): (usize, usize)| numbers[i * columns as usize + j];
+            Ok(Some(Array2::from_shape_fn(
+                (rows as usize, columns as usize),
+                at,
+            )))
         })
     }
 

@@ -1,5 +1,5 @@
 //! Our side of `scripts/bench-peers`: writes the samples of each case as .npy files for the other
-//! programs, times our own work on them (best of 3, kernel matrix included where theirs is), and
+//! programs, times our own work on them (best of 3, kernel matrix and graph included), and
 //! prints one JSON object per case. Needs the real data (`NPSVCPP_DATA`). Cases `growth-full-N` and
 //! `growth-pivoted-N` fit K-NPSVC++ to N samples of Pendigits, once; one per process, because the
 //! memory is that of the process.
@@ -15,15 +15,18 @@ use npsvcpp::data::{Dataset, Store, splits};
 use npsvcpp::kernel::{Factor, Kernel, Pivoted, Resolved, algebra};
 use npsvcpp::model::{Problem, registry};
 use npsvcpp::seed::Seed;
+use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-const CASES: [&str; 10] = [
+const CASES: [&str; 12] = [
     "kernel-8000",
     "sweep-binalpha",
     "separate-binalpha",
+    "separate-beside-binalpha",
     "large",
     "svm-usps",
+    "svm-one-usps",
     "product-usps",
     "k-npsvcpp-rvo-usps",
     "k-npsvcpp-ovr-usps",
@@ -43,10 +46,10 @@ fn main() {
     };
     let all: Vec<String> = CASES.iter().map(|&case| case.to_owned()).collect();
     for case in if chosen.is_empty() { &all } else { chosen } {
-        let seconds = run(case, Path::new(folder));
+        let Timed { seconds, optimum } = run(case, Path::new(folder));
         println!(
             "{}",
-            json!({"case": case, "seconds": seconds, "peak_mb": peak_mb()})
+            json!({"case": case, "seconds": seconds, "optimum": optimum, "peak_mb": peak_mb()})
         );
     }
 }
@@ -136,15 +139,16 @@ fn once(work: impl FnOnce()) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// Points in `classes` clouds, made without a generator: a fixed scramble of the indices.
+/// Points in `classes` normal clouds.
 fn clouds(n: usize, dims: usize, classes: usize) -> (Array2<f64>, Vec<usize>) {
-    let noise = |i: usize, j: usize| {
-        let mixed = (i * 1_000_003 + j * 7919 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
-        mixed as f64 / (1_u64 << 53) as f64 - 0.5
-    };
-    let centre = |l: usize, j: usize| 0.25 * noise(n + l, j);
+    let mut rng = Seed::root(1).rng();
+    let mut normal = |_: (usize, usize)| -> f64 { StandardNormal.sample(&mut rng) };
+    let centres = Array2::from_shape_fn((classes, dims), &mut normal);
+    let noise = Array2::from_shape_fn((n, dims), &mut normal);
     let y: Vec<usize> = (0..n).map(|i| i % classes).collect();
-    let x = Array2::from_shape_fn((n, dims), |(i, j)| centre(y[i], j) + noise(i, j));
+    let x = Array2::from_shape_fn((n, dims), |(i, j)| {
+        0.25 * centres[[y[i], j]] + noise[[i, j]]
+    });
     (x, y)
 }
 
@@ -163,9 +167,19 @@ fn kernel(folder: &Path) -> f64 {
     })
 }
 
-/// 100 points of K-NPSVC++ on the first split of BinAlpha, fitted and scored, each with nothing shared, or as `select`
-/// fits them: points that differ in `gamma` one after the other, two such lanes side by side.
-fn sweep(is_shared: bool) -> f64 {
+/// How the points of a sweep are fitted.
+#[derive(Clone, Copy, PartialEq)]
+enum Sweep {
+    /// As `select` does: points that differ in `gamma` one after the other, two such lanes side by side.
+    Shared,
+    /// With nothing shared, one after the other, by two threads.
+    OneByOne,
+    /// With nothing shared, two side by side, by one thread each.
+    SideBySide,
+}
+
+/// 100 points of K-NPSVC++ on the first split of BinAlpha, fitted and scored.
+fn sweep(kind: Sweep) -> f64 {
     let parts = first_split("binalpha");
     let mut lanes = Vec::new();
     for r1 in [0.05, 0.5] {
@@ -182,7 +196,7 @@ fn sweep(is_shared: bool) -> f64 {
         std::hint::black_box(machine.predict(cross.as_ref(), problem.par()));
     };
     best_of_3(|| {
-        if is_shared {
+        if kind == Sweep::Shared {
             let problem = parts.problem().for_sweep();
             let cross = problem.cross(parts.x_test.view());
             problem.gram();
@@ -191,9 +205,13 @@ fn sweep(is_shared: bool) -> f64 {
                 (lane.iter()).for_each(|params| score(params, &problem, &cross));
             });
         } else {
-            for params in lanes.iter().flatten() {
-                let problem = parts.problem();
+            let alone = |params: &Value, par: Par| {
+                let problem = parts.problem().lane(par);
                 score(params, &problem, &problem.cross(parts.x_test.view()));
+            };
+            match kind {
+                Sweep::OneByOne => (lanes.iter().flatten()).for_each(|params| alone(params, par())),
+                _ => (lanes.par_iter().flatten()).for_each(|params| alone(params, Par::Seq)),
             }
         }
     })
@@ -245,50 +263,76 @@ fn growth(kind: &str, n: usize) -> f64 {
     })
 }
 
-fn run(case: &str, folder: &Path) -> f64 {
+/// What a case took, and the objective it came to where that can be compared.
+struct Timed {
+    seconds: f64,
+    optimum: Option<f64>,
+}
+
+impl From<f64> for Timed {
+    fn from(seconds: f64) -> Self {
+        Self {
+            seconds,
+            optimum: None,
+        }
+    }
+}
+
+fn run(case: &str, folder: &Path) -> Timed {
     match case.split('-').collect::<Vec<_>>()[..] {
-        ["kernel", _] => kernel(folder),
-        ["sweep", _] => sweep(true),
-        ["separate", _] => sweep(false),
-        ["large"] => large(),
-        ["growth", kind, n] => growth(kind, n.parse().expect("a number of samples")),
+        ["kernel", _] => kernel(folder).into(),
+        ["sweep", _] => sweep(Sweep::Shared).into(),
+        ["separate", "beside", _] => sweep(Sweep::SideBySide).into(),
+        ["separate", _] => sweep(Sweep::OneByOne).into(),
+        ["large"] => large().into(),
+        ["growth", kind, n] => growth(kind, n.parse().expect("a number of samples")).into(),
         _ => on_split(case, folder),
     }
 }
 
 /// Fits to the first split of the dataset that a case ends with.
-fn on_split(case: &str, folder: &Path) -> f64 {
+fn on_split(case: &str, folder: &Path) -> Timed {
     let name = case.rsplit('-').next().unwrap_or(case);
     let parts = first_split(name);
     parts.save(folder, name);
-    let fit = |method: &str, params: Value| {
-        let method = configured(method, params);
-        let problem = parts.problem();
-        problem.gram();
-        best_of_3(|| {
-            let fit = method.fit(&problem, &Seed::root(2024));
-            std::hint::black_box(fit.expect("the fit succeeds"));
-        })
-    };
+    let ten = |scheme: &str, d: usize| json!({"scheme": scheme, "d": d, "tolerance": 0});
+    let fit = |method: &str, params: Value| fitted(&parts, &*configured(method, params));
     match case {
-        "svm-usps" => best_of_3(|| {
-            let method = configured("svm", json!({"c": 10, "tolerance": 1e-3}));
-            let problem = parts.problem();
-            let fit = method.fit(&problem, &Seed::root(2024));
-            let cross = problem.cross(parts.x_test.view());
-            let machine = fit.expect("the fit succeeds").machine;
-            std::hint::black_box(machine.predict(cross.as_ref(), par()));
-        }),
+        "svm-usps" => svm(&parts, par()).into(),
+        "svm-one-usps" => svm(&parts, Par::Seq).into(),
         "product-usps" => {
             let problem = parts.problem();
             let k = problem.gram();
-            best_of_3(|| {
+            let product = || {
                 std::hint::black_box(algebra::product(k, k, par()));
-            })
+            };
+            best_of_3(product).into()
         }
         "twsvm-ovr-usps" => fit("twsvm", json!({"scheme": "ovr", "tolerance": 1e-4})),
-        "k-npsvcpp-ovr-usps" => fit("k-npsvcpp", json!({"scheme": "ovr", "d": 20})),
-        "k-npsvcpp-rvo-binalpha" => fit("k-npsvcpp", json!({"scheme": "rvo", "d": 72})),
-        _ => fit("k-npsvcpp", json!({"scheme": "rvo", "d": 20})),
+        "k-npsvcpp-ovr-usps" => fit("k-npsvcpp", ten("ovr", 20)),
+        "k-npsvcpp-rvo-binalpha" => fit("k-npsvcpp", ten("rvo", 72)),
+        _ => fit("k-npsvcpp", ten("rvo", 20)),
     }
+}
+
+/// A fit from nothing: kernel matrix, graph and all.
+fn fitted(parts: &Parts, method: &dyn registry::Configured) -> Timed {
+    let mut optimum = None;
+    let seconds = best_of_3(|| {
+        let fit = method.fit(&parts.problem(), &Seed::root(2024));
+        optimum = Some(fit.expect("the fit succeeds").certificate.dual);
+    });
+    Timed { seconds, optimum }
+}
+
+/// A fit and the prediction of the test samples.
+fn svm(parts: &Parts, par: Par) -> f64 {
+    let method = configured("svm", json!({"c": 10, "tolerance": 1e-3}));
+    best_of_3(|| {
+        let problem = parts.problem().lane(par);
+        let fit = method.fit(&problem, &Seed::root(2024));
+        let cross = problem.cross(parts.x_test.view());
+        let machine = fit.expect("the fit succeeds").machine;
+        std::hint::black_box(machine.predict(cross.as_ref(), par));
+    })
 }

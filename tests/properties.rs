@@ -11,7 +11,7 @@ use npsvcpp::model::{
     Dimension, Fit, FitError, KNpsvcpp, KernelMachine, Method, Problem, Rule, Start,
 };
 use npsvcpp::seed::Seed;
-use npsvcpp::solve::box_qp::{self, Dense, Settings, Solution, Term};
+use npsvcpp::solve::box_qp::{self, Dense, Ending, Settings, Solution, Term};
 use npsvcpp::solve::stiefel::Frame;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -601,7 +601,13 @@ impl Program {
 
     /// Box, image and certificate of a solution are what they say.
     fn check(&self, solution: &Solution) {
-        let Solution { x, y, certificate } = solution;
+        let Solution {
+            x,
+            y,
+            certificate,
+            ending,
+        } = solution;
+        assert_eq!(*ending == Ending::Solved, certificate.converged);
         for (x, term) in x.iter().zip(&self.terms) {
             // A step adds a difference, so a bound is met up to rounding.
             let slack = 4.0 * f64::EPSILON * x.abs();

@@ -30,7 +30,7 @@ fn gaussian_anywhere(products: &mut [f64], norms: &[f64], norm: f64, scale: f64)
 }
 
 /// `exp(x)` for `x <= 0`: `2^n exp(r)` with `|r| <= ln(2) / 2` and Taylor's series, whose rest is
-/// below a rounding. What would be subnormal is zero; what is not a number stays so.
+/// below a rounding. What is below `exp(-708)`, 3e-308, is zero; what is not a number stays so.
 #[inline(always)]
 fn exp_not_positive(x: f64) -> f64 {
     // Added to a number, leaves it as an integer in the lowest bits.

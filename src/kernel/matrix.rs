@@ -2,7 +2,7 @@
 //!
 //! The training matrix is computed as a lower triangle and mirrored; the Gaussian's exponential is
 //! applied column by column while the column is in cache. Samples far from the origin would lose
-//! their distances to rounding, so for distances the training samples' mean is the origin.
+//! their distances to rounding, so for distances the mean of the second argument's is the origin.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};

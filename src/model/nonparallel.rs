@@ -32,6 +32,25 @@ impl Hyperplanes {
         }
     }
 
+    /// What the expansion of class `l` vouches for, told from the function's `values`. The elimination's
+    /// own rounding errors show in it.
+    fn certificate(
+        &self,
+        y: &[usize],
+        l: usize,
+        far: Term,
+        coefficients: &Mat<f64>,
+        values: &Mat<f64>,
+    ) -> Certificate {
+        let (near, far) = (Term::square(), far);
+        let is_near = |&class: &usize| (class == l) == (self.scheme == Scheme::Ovr);
+        let terms: Vec<Term> = (y.iter())
+            .map(|class| if is_near(class) { near } else { far }.in_coefficients(self.r))
+            .collect();
+        let (x, f) = (column(coefficients.as_ref(), l), column(values.as_ref(), l));
+        box_qp::certify(&terms, x, f, self.settings(Par::Seq)).scaled(self.r)
+    }
+
     /// The machine of `coefficients` (one column per class), with norms in the space of `k`.
     pub(super) fn machine(
         &self,
@@ -40,6 +59,15 @@ impl Hyperplanes {
         par: Par,
     ) -> Result<KernelMachine, FitError> {
         let values = k.times(coefficients.as_ref(), par);
+        self.machine_with_values(coefficients, &values)
+    }
+
+    /// As [`Self::machine`], where the functions' values on the training samples are known.
+    fn machine_with_values(
+        &self,
+        coefficients: Mat<f64>,
+        values: &Mat<f64>,
+    ) -> Result<KernelMachine, FitError> {
         let squared =
             |l| inner(column(coefficients.as_ref(), l), column(values.as_ref(), l)).max(0.0);
         let norms = (0..coefficients.ncols())
@@ -114,7 +142,7 @@ fn fit_eliminated(
     let par = problem.par();
     let Shape { n, classes, .. } = problem.shape();
     let mut coefficients = Mat::zeros(n, classes);
-    let mut certificates = Vec::with_capacity(classes);
+    let mut iterations = Vec::with_capacity(classes);
     let lengths: Vec<usize> = (0..classes)
         .map(|l| hyperplanes.scheme.sides(problem.y(), l).far.len())
         .collect();
@@ -130,14 +158,21 @@ fn fit_eliminated(
         let near_values = planes.near_values(one, &lambdas, None);
         let column = plane.coefficients(&lambdas[0], &near_values[0]);
         column_mut(&mut coefficients, l).copy_from_slice(&column);
-        certificates.push(certificate.scaled(r));
+        iterations.push(certificate.iterations);
         solutions.push(x);
     }
+    let k = problem.gram_with(bias);
+    let values = k.times(coefficients.as_ref(), par);
+    let certificates = (0..classes).map(|l| Certificate {
+        iterations: iterations[l],
+        ..hyperplanes.certificate(problem.y(), l, far, &coefficients, &values)
+    });
+    let certificate = Certificate::total(certificates);
+    let machine = hyperplanes.machine_with_values(coefficients, &values)?;
     problem.leave(solutions.into_iter());
-    let machine = hyperplanes.machine(coefficients, problem.gram_with(bias), par)?;
     Ok(Fit {
         machine,
-        certificate: Certificate::total(certificates),
+        certificate,
         trace: Vec::new(),
         learnt: None,
     })
@@ -190,10 +225,10 @@ pub(super) fn fit_full(
     let starts: Option<Vec<&[f64]>> =
         (warm.as_ref()).map(|warm| warm.iter().map(Vec::as_slice).collect());
     let solutions = solve_full(k, problem, hyperplanes, starts.as_deref(), term);
-    problem.leave(solutions.iter().map(|solution| solution.x.clone()));
     let certificates = solutions.iter().map(|solution| solution.certificate);
     let certificate = Certificate::total(certificates);
     let machine = hyperplanes.machine(coefficients(&solutions), k, problem.par())?;
+    problem.leave(solutions.into_iter().map(|solution| solution.x));
     Ok(Fit {
         machine,
         certificate,

@@ -68,8 +68,10 @@ pub struct Watched {
 struct Inverse {
     r: f64,
     bias: bool,
-    matrix: Arc<Mat<f64>>,
+    slot: Slot,
 }
+
+type Slot = Arc<Mutex<Option<Arc<Mat<f64>>>>>;
 
 /// Inverses a sweep keeps at most: one in use and one for whoever is ahead.
 const KEPT_INVERSES: usize = 2;
@@ -345,21 +347,37 @@ impl Problem {
         if !self.shared.keeps_inverses {
             return make().map(Arc::new);
         }
+        let slot = self.slot(r, bias);
+        // Only whoever wants the same one waits for it.
+        let mut matrix = lock(&slot);
+        if let Some(matrix) = &*matrix {
+            return Ok(matrix.clone());
+        }
+        let made = Arc::new(make()?);
+        *matrix = Some(made.clone());
+        Ok(made)
+    }
+
+    /// The place of `(K + r I)^-1`, made in the stead of the one that was asked for least lately.
+    fn slot(&self, r: f64, bias: bool) -> Slot {
         let mut kept = lock(&self.shared.inverses);
         let is_same = |kept: &Inverse| kept.r == r && kept.bias == bias;
-        if let Some(found) = kept.iter().find(|kept| is_same(kept)) {
-            return Ok(found.matrix.clone());
-        }
-        let matrix = Arc::new(make()?);
-        if kept.len() == KEPT_INVERSES {
-            kept.remove(0);
-        }
-        kept.push(Inverse {
-            r,
-            bias,
-            matrix: matrix.clone(),
-        });
-        Ok(matrix)
+        let found = match kept.iter().position(is_same) {
+            Some(place) => kept.remove(place),
+            None => {
+                if kept.len() == KEPT_INVERSES {
+                    kept.remove(0);
+                }
+                Inverse {
+                    r,
+                    bias,
+                    slot: Slot::default(),
+                }
+            }
+        };
+        let slot = found.slot.clone();
+        kept.push(found);
+        slot
     }
 
     /// The training samples that trained machines are expansions in: all, or the factor's pivots.

@@ -307,6 +307,12 @@ fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
             None => lanes.push((key, vec![(value, index)])),
         }
     }
+    // Neighbours then have the same regulariser, and with it what a sweep keeps for it.
+    let regulariser = |key: &Value| {
+        let number = |name: &str| key.get(name).and_then(Value::as_f64);
+        number("r1").or_else(|| number("r")).unwrap_or_default()
+    };
+    lanes.sort_by(|(a, _), (b, _)| regulariser(a).total_cmp(&regulariser(b)));
     lanes
         .into_iter()
         .map(|(_, mut lane)| {

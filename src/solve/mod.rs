@@ -8,12 +8,13 @@ pub mod stiefel;
 
 use serde::{Deserialize, Serialize};
 
-/// What an optimiser can vouch for when it ends.
+/// What an optimiser can vouch for when it ends. For the convex methods `dual` is a bound. The others (K-NPSVC++,
+/// the reweighted ones, GEPSVM, networks) have no such bound to offer: docs/fidelity.md says what theirs is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// Objective of the point returned.
     pub primal: f64,
-    /// Lower bound on every attainable objective.
+    /// Lower bound on every attainable objective, where the problem is convex.
     pub dual: f64,
     /// `primal - dual`; never negative beyond rounding.
     pub gap: f64,

@@ -4,8 +4,8 @@
 //! min_{tau >= 0, 1^T tau = 1}  1/2 tau^T G tau - h^T tau
 //! ```
 //!
-//! Mass moves from the coordinate with the largest gradient to the one with the smallest, which is
-//! exact along that edge. Since the gap to the optimum is at most `tau^T g - min_l g_l` for the
+//! Mass moves to the coordinate with the smallest gradient from the one that lowers the objective most,
+//! which is exact along that edge. Since the gap to the optimum is at most `tau^T g - min_l g_l` for the
 //! gradient `g`, that number is both the stopping rule and the certificate.
 
 use faer::MatRef;

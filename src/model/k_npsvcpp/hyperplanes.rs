@@ -32,6 +32,8 @@ pub(super) struct Given<'a> {
 pub(super) struct Hyperplanes {
     pub b: Mat<f64>,
     pub f: Mat<f64>,
+    /// Whether every problem was solved to its tolerance.
+    pub are_solved: bool,
 }
 
 /// The u-step's problems, each with its last solution, where the next one starts.
@@ -139,12 +141,13 @@ impl<'a> UStep<'a> {
             .collect();
         let solutions = box_qp::solve_all(self.k, &programs, self.settings());
         let (mut b, mut f) = (given.coefficients, given.values);
+        let are_solved = solutions.iter().all(|s| s.certificate.converged);
         for (l, solution) in solutions.into_iter().enumerate() {
             add(column_mut(&mut b, l), &solution.x);
             add(column_mut(&mut f, l), &solution.y);
             self.last[l] = Some(solution.x);
         }
-        Hyperplanes { b, f }
+        Hyperplanes { b, f, are_solved }
     }
 
     fn solve_eliminated(&mut self, given: Given<'_>) -> Hyperplanes {
@@ -187,7 +190,7 @@ impl<'a> UStep<'a> {
             let solution = plane.solve(&terms, self.last[l].as_deref(), settings);
             (far_values, solution)
         };
-        // Side by side, each by one thread, so that no number depends on the threads.
+        // Side by side, each by one thread.
         let solved: Vec<(Vec<f64>, Solution)> = if self.par.degree() > 1 {
             (0..planes.len()).into_par_iter().map(solve).collect()
         } else {
@@ -198,6 +201,7 @@ impl<'a> UStep<'a> {
             .map(|(_, solution)| solution.x.iter().map(|x| r1 * x).collect())
             .collect();
         let near_values = shared.near_values(planes, &lambdas, Some(&pulls));
+        let are_solved = solved.iter().all(|(_, s)| s.certificate.converged);
         for (l, (far_values, solution)) in solved.into_iter().enumerate() {
             let (plane, near_values) = (&planes[l], &near_values[l]);
             let step = plane.coefficients(&lambdas[l], near_values);
@@ -211,7 +215,7 @@ impl<'a> UStep<'a> {
             }
             self.last[l] = Some(solution.x);
         }
-        Hyperplanes { b, f }
+        Hyperplanes { b, f, are_solved }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The iterations of a fit, kept for the next fits of a sweep along `gamma`.
 //!
-//! `gamma` has a say in the tau-step alone, and where that puts all weight on one class, as it mostly does,
-//! every larger `gamma` gives the same weights. Two fits that agree in all else then go the same way, to the
+//! `gamma` has a say in the tau-step alone, and where that puts all weight on the class with the largest
+//! objective, as it mostly does, every larger `gamma` gives the same weights. Two fits that agree in all else then go the same way, to the
 //! bit, until their weights differ, and only the first has to be computed.
 
 use faer::Mat;
@@ -22,6 +22,7 @@ pub(super) struct Station {
     pub f: Mat<f64>,
     /// Of the u-step's problems.
     pub solutions: Vec<Option<Vec<f64>>>,
+    pub are_solved: bool,
     pub weighed: Weighed,
     /// The weights that were chosen, and where `P` descended to under them.
     pub tau: Vec<f64>,

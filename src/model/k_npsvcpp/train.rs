@@ -93,6 +93,9 @@ struct Training<'a> {
     tau: Vec<f64>,
     /// Size of each class's objective.
     scale: Vec<f64>,
+    /// Whether the last u-step and the last tau-step met their tolerances.
+    are_solved: bool,
+    is_weighed: bool,
 }
 
 /// What the weights are chosen by, after `U`, `V` and `P` have been.
@@ -141,6 +144,8 @@ impl<'a> Training<'a> {
             b: Mat::zeros(n, classes),
             f: Mat::zeros(n, classes),
             tau: vec![1.0 / classes as f64; classes],
+            are_solved: true,
+            is_weighed: true,
         })
     }
 
@@ -169,6 +174,7 @@ impl<'a> Training<'a> {
         self.b = station.b.clone();
         self.f = station.f.clone();
         self.hyperplanes.start_from(station.solutions.clone());
+        self.are_solved = station.are_solved;
         self.scale.clone_from(&station.weighed.objectives);
         station.weighed.clone()
     }
@@ -182,7 +188,8 @@ impl<'a> Training<'a> {
             ..
         } = weighed;
         let gains: Vec<f64> = objectives.iter().map(|j| self.options.gamma * j).collect();
-        let (tau_star, _) = simplex::solve(gram.as_ref(), &gains, &self.tau, TAU_TOLERANCE);
+        let (tau_star, tau_step) = simplex::solve(gram.as_ref(), &gains, &self.tau, TAU_TOLERANCE);
+        self.is_weighed = tau_step.converged;
         let used = self.tau.clone();
         let momentum = self.options.tau_momentum;
         for (tau, star) in self.tau.iter_mut().zip(&tau_star) {
@@ -217,6 +224,7 @@ impl<'a> Training<'a> {
             b: self.b.clone(),
             f: self.f.clone(),
             solutions: self.hyperplanes.solutions().to_vec(),
+            are_solved: self.are_solved,
             weighed,
             tau: self.tau.clone(),
             descended: self.frame.clone(),
@@ -230,8 +238,8 @@ impl<'a> Training<'a> {
             values: product(self.frame.ka.as_ref(), self.v.as_ref(), self.par),
             scale: &self.scale,
         };
-        let Hyperplanes { b, f } = self.hyperplanes.solve(given);
-        (self.b, self.f) = (b, f);
+        let Hyperplanes { b, f, are_solved } = self.hyperplanes.solve(given);
+        (self.b, self.f, self.are_solved) = (b, f, are_solved);
     }
 
     /// `V = r1 / (r1 + r2) P^T U`.
@@ -370,7 +378,8 @@ impl<'a> Training<'a> {
     fn is_stationary(&self, row: &TraceRow, last: Option<&TraceRow>) -> bool {
         let limit = self.options.tolerance * row.primal.abs();
         let has_settled = last.is_some_and(|last| (last.primal - row.primal).abs() <= limit);
-        has_settled && row.primal - row.dual <= limit && row.gradient_norm <= limit
+        let is_exact = self.are_solved && self.is_weighed;
+        is_exact && has_settled && row.primal - row.dual <= limit && row.gradient_norm <= limit
     }
 
     /// Distances are taken with `sqrt(|w_l|^2 + |v_l|^2)`.

@@ -50,26 +50,33 @@ impl<'a> Iterate<'a> {
         self.set(q, x.iter().enumerate().map(clipped));
     }
 
-    /// The duality gap as a sum of Fenchel-Young terms.
     pub fn certificate(&self, settings: Settings) -> Certificate {
-        let quadratic = algebra::inner(&self.x, &self.y);
-        let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
-        for (term, (&x, &y)) in self.terms.iter().zip(self.x.iter().zip(&self.y)) {
-            let (value, conjugate) = (term.value(x), term.conjugate(-y));
-            dual -= value;
-            primal += conjugate;
-            // Each summand is non-negative by the Fenchel-Young inequality; rounding is not.
-            gap += (value + conjugate + x * y).max(0.0);
-        }
-        let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
-        let converged = gap <= (settings.tolerance * scale).max(settings.absolute);
         Certificate {
-            primal,
-            dual,
-            gap,
             iterations: self.steps,
-            converged,
+            ..certify(self.terms, &self.x, &self.y, settings)
         }
+    }
+}
+
+/// What `x`, with `y = Q x`, vouches for: the duality gap as a sum of Fenchel-Young terms.
+pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Certificate {
+    let quadratic = algebra::inner(x, y);
+    let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
+    for (term, (&x, &y)) in terms.iter().zip(x.iter().zip(y)) {
+        let (value, conjugate) = (term.value(x), term.conjugate(-y));
+        dual -= value;
+        primal += conjugate;
+        // Each summand is non-negative by the Fenchel-Young inequality; rounding is not.
+        gap += (value + conjugate + x * y).max(0.0);
+    }
+    let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
+    let converged = gap <= (settings.tolerance * scale).max(settings.absolute);
+    Certificate {
+        primal,
+        dual,
+        gap,
+        iterations: 0,
+        converged,
     }
 }
 

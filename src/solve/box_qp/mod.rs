@@ -32,6 +32,7 @@ use crate::kernel::Gram;
 use active_set::{Shared, Stages};
 use coordinate::Descent;
 use iterate::Iterate;
+pub use iterate::certify;
 pub use quadratic::{Dense, Factored, Quadratic};
 
 /// The separable part `h_i`, one per coordinate.
@@ -168,6 +169,20 @@ pub struct Solution {
     pub y: Vec<f64>,
     /// `primal` is the objective of the learning problem, `dual` minus the QP's value.
     pub certificate: Certificate,
+    pub ending: Ending,
+}
+
+/// Why a solver ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The duality gap is within the tolerance.
+    Solved,
+    /// No step makes a difference any more: the gap that is left is one of rounding.
+    Stalled,
+    /// The limit of sweeps was reached.
+    Limit,
+    /// The matrix or the terms hold, or lead to, something that is not a number.
+    NotFinite,
 }
 
 /// Minimises from `start` (or from zero), clipped to the box.
@@ -195,7 +210,7 @@ pub struct Program<'a> {
 }
 
 /// Minimises several problems on one matrix. What they share is computed once; with several threads
-/// they are worked on side by side, each by one thread, so that no number depends on the threads.
+/// they are worked on side by side, each by one thread.
 pub fn solve_all(q: Gram<'_>, programs: &[Program<'_>], settings: Settings) -> Vec<Solution> {
     match q {
         Gram::Full(matrix) => {
@@ -329,30 +344,47 @@ impl<'a> Work<'a> {
     /// Vouches for the answer with `y` computed anew; where the active sets did not settle, an
     /// interior-point method and then coordinate descent go on.
     fn finish(mut self, q: &impl Quadratic) -> Solution {
-        let settings = self.settings;
-        let x = self.iterate.x.clone();
-        self.iterate.replace(q, &x);
-        self.certificate = self.iterate.certificate(settings);
+        self.vouch(q);
         if !self.certificate.converged {
             self.certificate = self.interior_point(q);
         }
-        let sweep = self.iterate.x.len().max(64);
-        for _ in 0..settings.max_sweeps {
-            if self.certificate.converged {
-                break;
+        let mut ending = Ending::Limit;
+        if !self.certificate.converged {
+            if self.sweep(q) {
+                ending = Ending::Stalled;
             }
-            let (certificate, is_stalled) =
-                q.descend(&self.descent, &mut self.iterate, sweep, settings);
-            self.certificate = certificate;
-            if is_stalled {
-                break;
-            }
+            self.vouch(q);
+        }
+        if self.certificate.converged {
+            ending = Ending::Solved;
+        } else if !self.certificate.gap.is_finite() {
+            ending = Ending::NotFinite;
         }
         Solution {
             x: self.iterate.x,
             y: self.iterate.y,
             certificate: self.certificate,
+            ending,
         }
+    }
+
+    fn vouch(&mut self, q: &impl Quadratic) {
+        let x = self.iterate.x.clone();
+        self.iterate.replace(q, &x);
+        self.certificate = self.iterate.certificate(self.settings);
+    }
+
+    /// Coordinate descent up to the limit; whether it stalled.
+    fn sweep(&mut self, q: &impl Quadratic) -> bool {
+        let sweep = self.iterate.x.len().max(64);
+        for _ in 0..self.settings.max_sweeps {
+            let (certificate, is_stalled) =
+                q.descend(&self.descent, &mut self.iterate, sweep, self.settings);
+            if certificate.converged || is_stalled {
+                return is_stalled;
+            }
+        }
+        false
     }
 
     /// Solves anew by [`interior`], from the middle of the box; takes the answer if it is better.

@@ -6,11 +6,12 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use npsvcpp::ledger::{self, Contents};
+use npsvcpp::render;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Queue, Submission, array_list, quoted};
 use npsvcpp::run::{Prepared, group_count};
 use npsvcpp::spec::{Resources, Slurm};
 
-use super::{Ending, Failure, load, plan, store};
+use super::{Ending, Failure, load, plan, store, submitted};
 use crate::cli::SubmitArgs;
 use crate::output::{note, show};
 
@@ -31,12 +32,9 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
         arguments,
         loaded.experiment.slurm.clone().unwrap_or_default(),
     );
-    let mut jobs = Jobs::read(&out)
-        .map_err(|error| Failure::Other(format!("cannot read {}: {error}", out.display())))?
-        .unwrap_or_default();
+    let mut jobs = submitted(&out)?.unwrap_or_default();
     let shards = shards(arguments, &jobs, &prepared);
-    let known = ledger::read_folder(&out)
-        .map_err(|error| Failure::Other(format!("cannot read {}: {error}", out.display())))?;
+    let known = render::records(&out)?;
     let mut arrays = slurm::arrays(&prepared, &slurm, shards);
     let waiting = waiting(&jobs, shards, arguments.dry_run)?;
     for array in &mut arrays {

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use npsvcpp::ledger::{self, Contents};
+use npsvcpp::model::deep::{self, NoDevice};
 use npsvcpp::render;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Queue, Submission, array_list, quoted};
 use npsvcpp::run::{Prepared, group_count};
@@ -53,6 +54,7 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
         show!("nothing to submit: every shard is done, waits or runs");
         return Ok(Ending::Complete);
     }
+    refuse_idle_gpus(&arrays)?;
     write_folder(&prepared, &out)?;
     jobs.command = command(arguments, shards, &out);
     let mut numbers = Vec::new();
@@ -153,6 +155,18 @@ fn keep_what_is_left(
     array
         .tasks
         .retain(|task| left.contains(task) && !waiting.contains(&(only.clone(), *task)));
+}
+
+/// A build without networks has no use for graphics processors, and its tasks would refuse them.
+fn refuse_idle_gpus(arrays: &[Array]) -> Result<(), Failure> {
+    let asked = (arrays.iter()).find_map(|array| array.resources.gpus.as_deref());
+    match asked {
+        Some(gpus) if matches!(deep::device("cuda:0"), Err(NoDevice::NotBuilt)) => {
+            let message = format!("a task with {gpus} as `gpus` {}", deep::NEEDS_DEEP);
+            Err(Failure::input(message))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn names(array: &Array) -> Vec<String> {

@@ -555,6 +555,22 @@ fn data_says_where_datasets_are_and_whether_they_are_right() {
             .out
             .contains("1797 samples x 64 dims x 10 classes, sha256 of the values cbbcf27184ca")
     );
+    // Images have no dims until an encoder makes vectors of them.
+    for batch in [
+        "data_batch_1",
+        "data_batch_2",
+        "data_batch_3",
+        "data_batch_4",
+    ]
+    .iter()
+    .chain(&["data_batch_5", "test_batch"])
+    {
+        let path = format!("data/cifar10/cifar-10-batches-bin/{batch}.bin");
+        folder.write(&path, include_bytes!("corpus/cifar/batch.bin"));
+    }
+    let verify = folder.run("data verify cifar10 --data data --offline");
+    let said = "12 images (resized to 224 x 224) x 2 classes, sha256 of the values";
+    assert!(verify.out.contains(said), "{}", verify.out);
     let fetch = folder.run("data fetch optdigits usps --offline -q");
     assert_eq!(fetch.code, 3);
     assert!(fetch.out.contains("part of the program"), "{}", fetch.out);

@@ -37,7 +37,7 @@ fn verify(arguments: &DataNames) -> Result<Ending, Failure> {
         let mut text = match &dataset.images {
             None => format!("{samples} samples x {dims} dims x {classes} classes"),
             Some(_) => {
-                format!("{samples} images, read as {SIDE} x {SIDE} pixels, x {classes} classes")
+                format!("{samples} images (resized to {SIDE} x {SIDE}) x {classes} classes")
             }
         };
         text += &format!(", sha256 of the values {}", dataset.hash);

@@ -352,6 +352,16 @@ fn missing_data_says_what_to_get_and_where_to_put_it() {
             folder.path().join("chg").display()
         )
     );
+    // A folder that is there is not said to be missing.
+    let textures = folder.path().join("dtd");
+    std::fs::create_dir_all(textures.join("images")).unwrap();
+    let error = store.load("dtd").unwrap_err();
+    assert!(error.is_unavailable());
+    let (textures, said) = (textures.display(), error.to_string());
+    let lacks =
+        format!("not available: {textures} does not hold the folders images and labels; it has");
+    assert!(said.contains(&lacks), "{said}");
+    assert!(said.ends_with(&format!("into {textures}")), "{said}");
     let error = store.load("uspss").unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -211,6 +211,11 @@ fn too_few_samples_or_classes() {
         &said,
         &["optdigits with 12 samples: found a single sample of class `"],
     );
+    let said = spec_refusal("subsample: 100", "subsample: 5000");
+    assert_says(
+        &said,
+        &["spec.yaml:3:28: `subsample` is 5000, but dataset `optdigits` has only 1797 samples"],
+    );
 }
 
 #[test]

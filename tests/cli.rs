@@ -178,7 +178,10 @@ fn status_counts_cells() {
 fn folders_that_are_no_results_are_named() {
     let folder = Folder::new();
     folder.write("other/file", "");
-    for command in ["status", "render"] {
+    for command in ["status", "render", "merge"] {
+        let ended = folder.run(&format!("{command} other/file"));
+        assert_eq!(ended.code, 2);
+        assert_eq!(ended.err, "npsvcpp: there is no folder other/file\n");
         let ended = folder.run(&format!("{command} nowhere"));
         assert_eq!(ended.code, 2);
         assert_eq!(ended.err, "npsvcpp: there is no folder nowhere\n");
@@ -190,6 +193,33 @@ fn folders_that_are_no_results_are_named() {
             ended.err
         );
     }
+}
+
+/// Nothing in the command is wrong: the folder is.
+#[test]
+fn a_damaged_file_of_a_results_folder_is_an_error_with_its_place() {
+    let folder = tiny();
+    assert_eq!(folder.run("run tiny.yaml --offline --out out").code, 0);
+    let plan = std::fs::read_to_string(folder.path("out/plan.json")).unwrap();
+    let cut = plan.lines().take(2).collect::<Vec<_>>().join("\n");
+    for (text, place) in [
+        (cut.as_str(), "line 2 column"),
+        ("{\n  \"version\": ]", "line 2 column 14"),
+    ] {
+        folder.write("out/plan.json", text);
+        for command in ["status", "render", "merge"] {
+            let ended = folder.run(&format!("{command} out"));
+            assert_eq!(ended.code, 1, "{command}: {}", ended.err);
+            assert!(ended.err.contains("out/plan.json: "), "{}", ended.err);
+            assert!(ended.err.contains(place), "{}", ended.err);
+        }
+    }
+    folder.write("out/plan.json", plan);
+    folder.write("out/slurm/jobs.json", "{\n  7");
+    let status = folder.run("status out");
+    assert_eq!(status.code, 1, "{}", status.err);
+    let said = "cannot read out/slurm/jobs.json: key must be a string at line 2 column 3";
+    assert!(status.err.contains(said), "{}", status.err);
 }
 
 #[test]
@@ -525,6 +555,22 @@ fn data_says_where_datasets_are_and_whether_they_are_right() {
             .out
             .contains("1797 samples x 64 dims x 10 classes, sha256 of the values cbbcf27184ca")
     );
+    // Images have no dims until an encoder makes vectors of them.
+    for batch in [
+        "data_batch_1",
+        "data_batch_2",
+        "data_batch_3",
+        "data_batch_4",
+    ]
+    .iter()
+    .chain(&["data_batch_5", "test_batch"])
+    {
+        let path = format!("data/cifar10/cifar-10-batches-bin/{batch}.bin");
+        folder.write(&path, include_bytes!("corpus/cifar/batch.bin"));
+    }
+    let verify = folder.run("data verify cifar10 --data data --offline");
+    let said = "12 images (resized to 224 x 224) x 2 classes, sha256 of the values";
+    assert!(verify.out.contains(said), "{}", verify.out);
     let fetch = folder.run("data fetch optdigits usps --offline -q");
     assert_eq!(fetch.code, 3);
     assert!(fetch.out.contains("part of the program"), "{}", fetch.out);

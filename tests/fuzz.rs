@@ -4,6 +4,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -251,6 +252,47 @@ fn mat() {
     });
 }
 
+/// CIFAR-10: a batch among whole ones, the unpacked archive, and the list of labels beside sheets.
+#[test]
+fn cifar() {
+    let batch = corpus("cifar").swap_remove(1);
+    fuzz("cifar", |bytes| {
+        let folder = tempfile::tempdir().unwrap();
+        let load = |files: &[(String, &[u8])]| {
+            let inner = folder.path().join("cifar10");
+            for (name, bytes) in files {
+                let path = inner.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, bytes).unwrap();
+            }
+            let store = Store::in_folder(folder.path().to_path_buf(), true);
+            if let Err(error) = store.load("cifar10") {
+                assert!(!error.to_string().is_empty());
+            }
+            fs::remove_dir_all(inner).unwrap();
+        };
+        let mut batches: Vec<_> = [
+            "data_batch_1",
+            "data_batch_2",
+            "data_batch_3",
+            "data_batch_4",
+        ]
+        .iter()
+        .chain(&["data_batch_5", "test_batch"])
+        .map(|name| (format!("cifar-10-batches-bin/{name}.bin"), batch.as_slice()))
+        .collect();
+        batches[1].1 = bytes;
+        load(&batches);
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(bytes).unwrap();
+        let packed = packed.finish().unwrap();
+        load(&[("cifar-10-binary.tar.gz".to_owned(), &packed)]);
+        load(&[("cifar-10-binary.tar.gz".to_owned(), bytes)]);
+        let lists = ["train_lables.json", "test_lables.json", "data_batch_1.png"];
+        load(&lists.map(|name| (name.to_owned(), bytes)));
+    });
+}
+
 #[test]
 fn ledgers() {
     fuzz("ledger", |bytes| {
@@ -274,7 +316,7 @@ fn an_archive_that_leaves_its_folder_writes_nothing() {
     for name in ["../../escaped.npy", "/escaped.npy", "..\\escaped.npy"] {
         zip.start_file(name, zip::write::SimpleFileOptions::default())
             .unwrap();
-        std::io::Write::write_all(&mut zip, b"out").unwrap();
+        zip.write_all(b"out").unwrap();
     }
     zip.finish().unwrap();
     let before = walk(folder.path());

@@ -145,6 +145,40 @@ fn cells_of_another_experiment_are_taken_over_under_the_new_names() {
     assert!(nothing.err.contains(said), "{}", nothing.err);
 }
 
+/// A number that cannot be is no result: neither shown nor taken for done.
+#[test]
+fn a_record_with_an_impossible_value_is_passed_over_and_its_cell_run_again() {
+    let folder = small();
+    assert_eq!(folder.run("run small.yaml --offline").code, 0);
+    let whole = tables(&folder, "results/small");
+    let ledger = String::from_utf8(ledger_bytes(&folder, "results/small")).unwrap();
+    let (before, after) = ledger.split_once("\"accuracy\":").unwrap();
+    let (_, rest) = after.split_once(',').unwrap();
+    for (value, said) in [
+        (
+            "150",
+            "ledger.jsonl:1: passed over a record whose `accuracy` is 150, expected a percentage",
+        ),
+        (
+            "-1.5",
+            "ledger.jsonl:1: passed over a record whose `accuracy` is -1.5, expected a percentage",
+        ),
+        (
+            "NaN",
+            "ledger.jsonl:1: passed over a line that is no ledger record (expected value)",
+        ),
+    ] {
+        let damaged = format!("{before}\"accuracy\":{value},{rest}");
+        folder.write("results/small/ledger.jsonl", damaged);
+        let render = folder.run("render results/small");
+        assert!(render.err.contains(said), "{}", render.err);
+        assert!(!tables(&folder, "results/small")[0].contains(value));
+        let again = folder.run("run small.yaml --offline");
+        assert_eq!(again.code, 0, "{}", again.err);
+        assert_eq!(tables(&folder, "results/small"), whole);
+    }
+}
+
 #[test]
 fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
     let folder = small();
@@ -156,7 +190,7 @@ fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
 
     let status = folder.run("status results/small");
     assert_eq!(status.code, 3);
-    let said = "ledger.jsonl:6: passed over a line that is no ledger record";
+    let said = "ledger.jsonl:6: passed over a line that is no ledger record: it breaks off\n";
     assert!(status.err.contains(said), "{}", status.err);
     assert!(status.out.contains("5 of 6 cells done"), "{}", status.out);
     let render = folder.run("render results/small");

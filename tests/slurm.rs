@@ -244,6 +244,30 @@ fn methods_with_resources_of_their_own_are_submitted_apart() {
 }
 
 #[test]
+fn a_task_is_told_which_graphics_processors_are_its_own() {
+    let cluster = Cluster::new();
+    let shown = cluster.run("submit tiny.yaml --slurm --offline --gpus a100:2 --dry-run");
+    assert_eq!(shown.code, 0, "{}", shown.err);
+    for line in ["#SBATCH --gres=gpu:a100:2\n", "--device cuda:0,cuda:1\n"] {
+        assert!(shown.out.contains(line), "{line}{}", shown.out);
+    }
+    let without = cluster.run("submit tiny.yaml --slurm --offline --dry-run");
+    assert!(!without.out.contains("--device"), "{}", without.out);
+}
+
+/// Its tasks would start, refuse `--device`, and end.
+#[test]
+#[cfg(not(feature = "deep"))]
+fn a_build_without_networks_submits_no_task_with_graphics_processors() {
+    let cluster = Cluster::new();
+    let refused = cluster.run("submit tiny.yaml --slurm --offline --gpus 1 --out out");
+    assert_eq!(refused.code, 2);
+    let said = "a task with 1 as `gpus` needs";
+    assert!(refused.err.contains(said), "{}", refused.err);
+    assert!(!cluster.0.path("count").exists());
+}
+
+#[test]
 fn what_sbatch_refuses_is_passed_on_in_its_words() {
     let cluster = Cluster::new();
     cluster.play(

@@ -1,6 +1,6 @@
 //! `data fetch|verify|path`.
 
-use npsvcpp::data::{self, DataError, Fetched};
+use npsvcpp::data::{self, DataError, Fetched, SIDE};
 
 use super::{Ending, Failure, store};
 use crate::cli::{DataAction, DataNames};
@@ -34,10 +34,13 @@ fn verify(arguments: &DataNames) -> Result<Ending, Failure> {
     conclude(results, |dataset| {
         let (samples, dims) = dataset.x.dim();
         let classes = dataset.classes.len();
-        let mut text = format!(
-            "{samples} samples x {dims} dims x {classes} classes, sha256 of the values {}",
-            dataset.hash
-        );
+        let mut text = match &dataset.images {
+            None => format!("{samples} samples x {dims} dims x {classes} classes"),
+            Some(_) => {
+                format!("{samples} images (resized to {SIDE} x {SIDE}) x {classes} classes")
+            }
+        };
+        text += &format!(", sha256 of the values {}", dataset.hash);
         for note in &dataset.notes {
             text += &format!("\n{:<10} note: {note}", "");
         }

@@ -27,6 +27,7 @@ use npsvcpp::data::{DataError, Store};
 use npsvcpp::ledger::MergeError;
 use npsvcpp::render::RenderError;
 use npsvcpp::run::RunError;
+use npsvcpp::run::slurm::Jobs;
 use npsvcpp::spec::{self, SpecError};
 
 use crate::cli::DataArgs;
@@ -141,6 +142,14 @@ impl From<MergeError> for Failure {
             input => Self::Input(Box::new(input)),
         }
     }
+}
+
+/// The Slurm jobs of a results folder, where there were any.
+fn submitted(folder: &Path) -> Result<Option<Jobs>, Failure> {
+    Jobs::read(folder).map_err(|error| {
+        let path = Jobs::path(folder);
+        Failure::Other(format!("cannot read {}: {error}", path.display()))
+    })
 }
 
 fn store(arguments: &DataArgs) -> Result<Store, Failure> {

@@ -4,29 +4,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use npsvcpp::ledger::{self, Contents, Plan};
-use npsvcpp::render::RenderError;
+use npsvcpp::render;
 use npsvcpp::run::folder_status;
 use npsvcpp::run::slurm::{self, Jobs, Queue, array_list};
 
-use super::{Ending, Failure, duration};
+use super::{Ending, Failure, duration, submitted};
 use crate::output::{note, show};
 
 /// `status DIR`
 pub fn status(folder: &Path) -> Result<Ending, Failure> {
-    if !folder.is_dir() {
-        return Err(RenderError::NoFolder(folder.to_path_buf()).into());
-    }
-    if !folder.join(Plan::FILE).exists() {
-        return Err(RenderError::NoPlan(folder.to_path_buf()).into());
-    }
-    let status = folder_status(folder)
-        .map_err(|error| Failure::input(format!("cannot read {}: {error}", folder.display())))?;
-    for warning in &status.warnings {
+    let plan = render::plan(folder)?;
+    let known = render::records(folder)?;
+    let status = folder_status(&plan, &known);
+    for warning in &known.warnings {
         note!("warning: {warning}");
     }
     let total = status.done + status.failed + status.skipped + status.missing;
     show!("{}: {} of {total} cells done", status.name, status.done);
-    match status.shards {
+    match shards(folder)? {
         0 => {}
         1 => show!("1 shard has a ledger"),
         several => show!("{several} shards have a ledger"),
@@ -50,7 +45,7 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
         None => show!("no time to be told: nothing alike has finished yet"),
         Some(_) => {}
     }
-    jobs(folder)?;
+    jobs(folder, &plan, &known)?;
     let is_complete = status.done == total;
     Ok(if is_complete {
         Ending::Complete
@@ -59,10 +54,17 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
     })
 }
 
+/// How many shards have a ledger.
+fn shards(folder: &Path) -> Result<usize, Failure> {
+    let ledgers = ledger::ledgers(folder)
+        .map_err(|error| Failure::Other(format!("cannot read {}: {error}", folder.display())))?;
+    // The first is the folder's own.
+    Ok(ledgers.len() - 1)
+}
+
 /// What Slurm says about the jobs of a folder, where there are any.
-fn jobs(folder: &Path) -> Result<(), Failure> {
-    let unreadable = |error| Failure::Other(format!("cannot read {}: {error}", folder.display()));
-    let Some(jobs) = Jobs::read(folder).map_err(unreadable)? else {
+fn jobs(folder: &Path, plan: &Plan, known: &Contents) -> Result<(), Failure> {
+    let Some(jobs) = submitted(folder)? else {
         return Ok(());
     };
     let queue = match Queue::now() {
@@ -72,8 +74,6 @@ fn jobs(folder: &Path) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    let plan = Plan::read(folder).map_err(unreadable)?;
-    let known = ledger::read_folder(folder).map_err(unreadable)?;
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
     for (_, state) in jobs.jobs.iter().flat_map(|job| queue.of(&job.job)) {
         let state = match state.reason.as_str() {
@@ -92,7 +92,7 @@ fn jobs(folder: &Path) -> Result<(), Failure> {
             false => states.join(", "),
         }
     );
-    let left = left(&jobs, &queue, &plan, &known);
+    let left = left(&jobs, &queue, plan, known);
     for (job, tasks) in &left {
         show!("  shards of job {job} that ended with work left: {tasks}");
     }

@@ -6,11 +6,13 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use npsvcpp::ledger::{self, Contents};
+use npsvcpp::model::deep::{self, NoDevice};
+use npsvcpp::render;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Queue, Submission, array_list, quoted};
 use npsvcpp::run::{Prepared, group_count};
 use npsvcpp::spec::{Resources, Slurm};
 
-use super::{Ending, Failure, load, plan, store};
+use super::{Ending, Failure, load, plan, store, submitted};
 use crate::cli::SubmitArgs;
 use crate::output::{note, show};
 
@@ -31,12 +33,9 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
         arguments,
         loaded.experiment.slurm.clone().unwrap_or_default(),
     );
-    let mut jobs = Jobs::read(&out)
-        .map_err(|error| Failure::Other(format!("cannot read {}: {error}", out.display())))?
-        .unwrap_or_default();
+    let mut jobs = submitted(&out)?.unwrap_or_default();
     let shards = shards(arguments, &jobs, &prepared);
-    let known = ledger::read_folder(&out)
-        .map_err(|error| Failure::Other(format!("cannot read {}: {error}", out.display())))?;
+    let known = render::records(&out)?;
     let mut arrays = slurm::arrays(&prepared, &slurm, shards);
     let waiting = waiting(&jobs, shards, arguments.dry_run)?;
     for array in &mut arrays {
@@ -55,6 +54,7 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
         show!("nothing to submit: every shard is done, waits or runs");
         return Ok(Ending::Complete);
     }
+    refuse_idle_gpus(&arrays)?;
     write_folder(&prepared, &out)?;
     jobs.command = command(arguments, shards, &out);
     let mut numbers = Vec::new();
@@ -155,6 +155,18 @@ fn keep_what_is_left(
     array
         .tasks
         .retain(|task| left.contains(task) && !waiting.contains(&(only.clone(), *task)));
+}
+
+/// A build without networks has no use for graphics processors, and its tasks would refuse them.
+fn refuse_idle_gpus(arrays: &[Array]) -> Result<(), Failure> {
+    let asked = (arrays.iter()).find_map(|array| array.resources.gpus.as_deref());
+    match asked {
+        Some(gpus) if matches!(deep::device("cuda:0"), Err(NoDevice::NotBuilt)) => {
+            let message = format!("a task with {gpus} as `gpus` {}", deep::NEEDS_DEEP);
+            Err(Failure::input(message))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn names(array: &Array) -> Vec<String> {

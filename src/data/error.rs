@@ -59,6 +59,16 @@ pub enum DataError {
     /// Images of which no vectors can be made.
     #[error("the images of `{dataset}` cannot be encoded: {problem}")]
     Encoder { dataset: String, problem: String },
+    /// A part that would be larger than the whole.
+    #[error("`subsample` is {size}, but dataset `{dataset}` has only {samples} {kind}")]
+    #[diagnostic(help("leave `subsample` out to use all of them"))]
+    Subsample {
+        dataset: String,
+        size: usize,
+        samples: usize,
+        /// `samples`, or `training samples` of data with a split of its own.
+        kind: &'static str,
+    },
     /// A split, part or fold that the data cannot give.
     #[error("dataset `{dataset}` cannot be split: {problem}")]
     Split { dataset: String, problem: String },
@@ -112,6 +122,7 @@ impl DataError {
             Self::Unknown { .. }
             | Self::Unavailable { .. }
             | Self::Encoder { .. }
+            | Self::Subsample { .. }
             | Self::Split { .. } => None,
         }
     }

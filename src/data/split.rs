@@ -78,13 +78,24 @@ pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Spl
         .collect())
 }
 
-/// A seeded part of `size` samples with the class shares of the whole; all of it if it has no more.
+/// A seeded part of `size` samples with the class shares of the whole, which must have as many.
 /// Of data with a split of its own, only training samples are left out.
 ///
 /// Draws from `seed / "subsample" / <dataset's name>`.
 pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset, DataError> {
     let candidates = dataset.fixed_train.unwrap_or(dataset.y.len());
-    if size >= candidates {
+    if size > candidates {
+        return Err(DataError::Subsample {
+            dataset: dataset.name.clone(),
+            size,
+            samples: candidates,
+            kind: match dataset.fixed_train {
+                None => "samples",
+                Some(_) => "training samples",
+            },
+        });
+    }
+    if size == candidates {
         return Ok(dataset.clone());
     }
     let seed = seed.child("subsample").child(&dataset.name);
@@ -359,6 +370,24 @@ mod tests {
         assert!(
             subsample(&data, 5, &Seed::root(1)).is_err(),
             "one sample of class 1"
+        );
+    }
+
+    #[test]
+    fn a_part_that_is_more_than_the_whole_is_refused() {
+        let mut data = dataset("t", &[80, 20]);
+        let refused = |data: &Dataset, size| {
+            let outcome = subsample(data, size, &Seed::root(1));
+            outcome.unwrap_err().to_string()
+        };
+        assert_eq!(
+            refused(&data, 101),
+            "`subsample` is 101, but dataset `t` has only 100 samples"
+        );
+        data.fixed_train = Some(90);
+        assert_eq!(
+            refused(&data, 100),
+            "`subsample` is 100, but dataset `t` has only 90 training samples"
         );
     }
 

@@ -107,8 +107,10 @@ fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, MergeErro
 fn common_plan(folders: &[PathBuf]) -> Result<Plan, MergeError> {
     let mut best: Option<(&PathBuf, Plan)> = None;
     for folder in folders {
+        if !folder.is_dir() {
+            return Err(MergeError::NoFolder(folder.clone()));
+        }
         let plan = Plan::read(folder).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound if !folder.exists() => MergeError::NoFolder(folder.clone()),
             io::ErrorKind::NotFound => MergeError::NoPlan(folder.clone()),
             _ => MergeError::Read {
                 path: folder.join(Plan::FILE),

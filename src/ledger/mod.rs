@@ -99,6 +99,34 @@ pub struct Record {
     pub extra: Map<String, Value>,
 }
 
+impl Record {
+    /// A number that no run writes, with its name and what it should be: damage, or another's hand.
+    fn impossible(&self) -> Option<(&'static str, f64, &'static str)> {
+        // A mean of percentages may be off by a rounding.
+        const PERCENT: std::ops::RangeInclusive<f64> = -1e-9..=100.0 + 1e-9;
+        let percentages = [
+            ("accuracy", self.accuracy),
+            ("balanced_accuracy", self.balanced_accuracy),
+        ];
+        let amounts = [
+            ("fit_seconds", self.fit_seconds),
+            ("predict_seconds", self.predict_seconds),
+            ("peak_mb", self.peak_mb),
+        ];
+        let bad = |numbers: &[(&'static str, Option<f64>)], is_possible: fn(f64) -> bool| {
+            let known = numbers
+                .iter()
+                .filter_map(|(name, value)| Some((*name, (*value)?)));
+            known.into_iter().find(|(_, value)| !is_possible(*value))
+        };
+        let percentage = bad(&percentages, |value| PERCENT.contains(&value))
+            .map(|(name, value)| (name, value, "a percentage of 0 to 100"));
+        let amount = bad(&amounts, |value| value >= 0.0)
+            .map(|(name, value)| (name, value, "a number that is not negative"));
+        percentage.or(amount)
+    }
+}
+
 /// What reading a ledger gave: its records in order, and a sentence per line passed over.
 #[derive(Debug, Default)]
 pub struct Contents {
@@ -170,15 +198,34 @@ pub fn read(path: &Path) -> io::Result<Contents> {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match serde_json::from_slice(&line) {
+        match parse(&line) {
             Ok(record) => contents.records.push(record),
-            Err(error) => contents.warnings.push(format!(
-                "{}:{number}: passed over a line that is no ledger record ({error})",
-                path.display()
-            )),
+            Err(reason) => contents
+                .warnings
+                .push(format!("{}:{number}: passed over {reason}", path.display())),
         }
     }
     Ok(contents)
+}
+
+/// The record of a line, or what the line is instead.
+fn parse(line: &[u8]) -> Result<Record, String> {
+    // A line end in the midst of a text would be a mistake of its own.
+    let record: Record = serde_json::from_slice(line.trim_ascii_end()).map_err(|error| {
+        if error.is_eof() {
+            return "a line that is no ledger record: it breaks off".to_owned();
+        }
+        // The parser counts lines and columns from where it was started, not from the file's begin.
+        let text = error.to_string();
+        let reason = text.split(" at line ").next().unwrap_or(&text);
+        format!("a line that is no ledger record ({reason})")
+    })?;
+    match record.impossible() {
+        None => Ok(record),
+        Some((field, value, expected)) => Err(format!(
+            "a record whose `{field}` is {value}, expected {expected}"
+        )),
+    }
 }
 
 /// Appends records; holds the folder's lock so that two runs cannot interleave.
@@ -309,6 +356,57 @@ fn ends_mid_line(file: &mut File) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parsed(accuracy: &str, seconds: &str) -> Result<Record, String> {
+        let record = join::tests::record("a", Status::Ok, "2024");
+        let mut line = serde_json::to_string(&record).unwrap();
+        for (field, value) in [("accuracy", accuracy), ("fit_seconds", seconds)] {
+            line = line.replace(
+                &format!("\"{field}\":null"),
+                &format!("\"{field}\":{value}"),
+            );
+        }
+        parse(line.as_bytes())
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_no_records() {
+        for accuracy in ["0", "100", "100.00000000000001", "null"] {
+            assert!(parsed(accuracy, "0").is_ok(), "{accuracy}");
+        }
+        for (accuracy, seconds, said) in [
+            (
+                "150",
+                "1",
+                "`accuracy` is 150, expected a percentage of 0 to 100",
+            ),
+            (
+                "-3.5",
+                "1",
+                "`accuracy` is -3.5, expected a percentage of 0 to 100",
+            ),
+            (
+                "90",
+                "-1",
+                "`fit_seconds` is -1, expected a number that is not negative",
+            ),
+            ("NaN", "1", "no ledger record (expected value)"),
+            ("1e999", "1", "no ledger record (number out of range)"),
+        ] {
+            let reason = parsed(accuracy, seconds).unwrap_err();
+            assert!(reason.ends_with(said), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_torn_line_names_no_place_in_it() {
+        let record = join::tests::record("a", Status::Ok, "2024");
+        let line = serde_json::to_vec(&record).unwrap();
+        let reason = parse(&line[..line.len() / 2]).unwrap_err();
+        assert_eq!(reason, "a line that is no ledger record: it breaks off");
+        let reason = parse(br#"{"cell": 7}"#).unwrap_err();
+        assert!(!reason.contains("column"), "{reason}");
+    }
 
     #[test]
     fn an_endless_line_is_passed_over_without_being_held() {

@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::ledger::{self, Plan, Record};
+use crate::ledger::{self, Contents, Plan, Record};
 use crate::spec::Rendering;
 
 /// Turns a table into one file of the results folder.
@@ -240,20 +240,32 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     ledger::replace(path, bytes)
 }
 
-/// The table of a results folder, and a sentence per line of the ledger that was passed over.
-pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
-    let plan = Plan::read(dir).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound if !dir.exists() => RenderError::NoFolder(dir.to_path_buf()),
+/// The plan of a results folder; its absence is told apart from damage.
+pub fn plan(dir: &Path) -> Result<Plan, RenderError> {
+    if !dir.is_dir() {
+        return Err(RenderError::NoFolder(dir.to_path_buf()));
+    }
+    Plan::read(dir).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => RenderError::NoPlan(dir.to_path_buf()),
         _ => RenderError::Read {
             path: dir.join(Plan::FILE),
             source,
         },
-    })?;
-    let mut contents = ledger::read_folder(dir).map_err(|source| RenderError::Read {
+    })
+}
+
+/// What the ledgers of a results folder say.
+pub fn records(dir: &Path) -> Result<Contents, RenderError> {
+    ledger::read_folder(dir).map_err(|source| RenderError::Read {
         path: dir.join(ledger::FILE),
         source,
-    })?;
+    })
+}
+
+/// The table of a results folder, and a sentence per line of the ledger that was passed over.
+pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
+    let plan = plan(dir)?;
+    let mut contents = records(dir)?;
     let passed_over = std::mem::take(&mut contents.warnings);
     let summary = summarise(dir, &plan, contents.into_latest(), passed_over.len());
     Ok((summary, passed_over))

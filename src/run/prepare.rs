@@ -148,6 +148,7 @@ pub fn prepare(
 /// What is wrong with the data of dataset `index`, at the place of the spec that names it.
 fn data_problem(loaded: &Loaded, index: usize, spec: &DatasetSpec, error: &DataError) -> Problem {
     let key = match spec {
+        _ if matches!(error, DataError::Subsample { .. }) => "subsample",
         DatasetSpec::Files(files) if files.test.as_deref() == error.path() => "test",
         _ => "train",
     };
@@ -216,8 +217,8 @@ fn load(
         DatasetSpec::Files(files) => (load_files(files, Path::new(""))?, files.subsample),
     };
     let dataset = match size {
-        Some(size) if size < dataset.y.len() => split::subsample(&dataset, size, seed)?,
-        _ => dataset,
+        Some(size) => split::subsample(&dataset, size, seed)?,
+        None => dataset,
     };
     match (&dataset.images, spec) {
         (None, DatasetSpec::Registered { options, .. }) if options.encoder.is_some() => {

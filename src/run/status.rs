@@ -1,10 +1,8 @@
 //! How far a results folder is: done, failed, skipped, missing, and the time that is left.
 
 use std::collections::HashMap;
-use std::io;
-use std::path::Path;
 
-use crate::ledger::{self, Plan, Record, Status};
+use crate::ledger::{Contents, Plan, Record, Status};
 
 /// The state of an experiment on disk.
 #[derive(Clone, Debug, Default)]
@@ -14,8 +12,6 @@ pub struct FolderStatus {
     pub failed: usize,
     pub skipped: usize,
     pub missing: usize,
-    /// Ledgers of shards.
-    pub shards: usize,
     /// Seconds of work that are left, from the mean time of finished cells of the same dataset and
     /// method; `None` while nothing alike has finished.
     pub seconds_left: Option<f64>,
@@ -23,13 +19,10 @@ pub struct FolderStatus {
     pub datasets: Vec<(String, usize, usize)>,
     /// Reasons of failed and skipped cells, with how many share each.
     pub reasons: Vec<(String, usize)>,
-    pub warnings: Vec<String>,
 }
 
-/// Reads plan and ledger of `dir`.
-pub fn folder_status(dir: &Path) -> io::Result<FolderStatus> {
-    let plan = Plan::read(dir)?;
-    let contents = ledger::read_folder(dir)?;
+/// How far the ledgers of a results folder are with its plan.
+pub fn folder_status(plan: &Plan, contents: &Contents) -> FolderStatus {
     let latest: HashMap<&str, &Record> = contents
         .latest()
         .into_iter()
@@ -42,8 +35,6 @@ pub fn folder_status(dir: &Path) -> io::Result<FolderStatus> {
             .iter()
             .map(|dataset| (dataset.name.clone(), 0, 0))
             .collect(),
-        shards: ledger::ledgers(dir)?.len() - 1,
-        warnings: contents.warnings.clone(),
         ..FolderStatus::default()
     };
     let mut seconds: HashMap<(usize, usize), (f64, usize)> = HashMap::new();
@@ -67,7 +58,7 @@ pub fn folder_status(dir: &Path) -> io::Result<FolderStatus> {
         .iter()
         .map(|key| seconds.get(key).map(|(sum, count)| sum / *count as f64))
         .sum::<Option<f64>>();
-    Ok(status)
+    status
 }
 
 fn tally(status: &mut FolderStatus, record: &Record, dataset: usize) {

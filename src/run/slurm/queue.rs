@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
@@ -34,11 +34,14 @@ pub struct Job {
 }
 
 impl Jobs {
-    const FILE: &str = "jobs.json";
+    /// Where the jobs of the results folder `dir` are noted.
+    pub fn path(dir: &Path) -> PathBuf {
+        dir.join(FOLDER).join("jobs.json")
+    }
 
     /// The jobs of the results folder `dir`; none if nothing was ever submitted.
     pub fn read(dir: &Path) -> io::Result<Option<Self>> {
-        match std::fs::read(dir.join(FOLDER).join(Self::FILE)) {
+        match std::fs::read(Self::path(dir)) {
             Ok(text) => serde_json::from_slice(&text)
                 .map(Some)
                 .map_err(io::Error::other),
@@ -48,7 +51,7 @@ impl Jobs {
     }
 
     pub fn write(&self, dir: &Path) -> io::Result<()> {
-        replace_json(&dir.join(FOLDER).join(Self::FILE), self)
+        replace_json(&Self::path(dir), self)
     }
 }
 

@@ -149,6 +149,9 @@ impl Submission {
         let memory = array.memory / 5 * 4;
         let jobs = array.resources.cpus.unwrap_or(1);
         words.push(format!("--jobs {jobs} --threads 1 --memory {memory}MiB"));
+        if let Some(devices) = array.resources.gpus.as_deref().and_then(devices) {
+            words.push(format!("--device {devices}"));
+        }
         if self.retry_failed {
             words.push("--retry-failed".into());
         }
@@ -158,6 +161,16 @@ impl Submission {
         }
         words.join(" \\\n    ") + "\n"
     }
+}
+
+/// The devices of a task that is granted `gpus`, such as `2` or `a100:2`; none for `0`. Slurm shows a
+/// task only what it granted, so they are numbered from 0 whichever they are.
+fn devices(gpus: &str) -> Option<String> {
+    let last = gpus.rsplit(':').next().unwrap_or(gpus);
+    // A kind without a number is one of it.
+    let count: usize = last.parse().unwrap_or(1);
+    let names: Vec<String> = (0..count).map(|index| format!("cuda:{index}")).collect();
+    (count > 0).then(|| names.join(","))
 }
 
 /// Task numbers as `--array` takes them: `1-3,7`.
@@ -202,6 +215,14 @@ mod tests {
     fn tasks_in_a_row_are_written_as_a_range() {
         assert_eq!(array_list(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
         assert_eq!(array_list(&[4]), "4");
+    }
+
+    #[test]
+    fn a_task_uses_the_devices_it_is_granted() {
+        assert_eq!(devices("1").as_deref(), Some("cuda:0"));
+        assert_eq!(devices("a100:2").as_deref(), Some("cuda:0,cuda:1"));
+        assert_eq!(devices("a100").as_deref(), Some("cuda:0"));
+        assert_eq!(devices("0"), None);
     }
 
     #[test]

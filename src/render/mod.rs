@@ -20,6 +20,7 @@ mod notes;
 mod origin;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod protocol;
 mod report;
 mod reproduction;
 mod sidecar;
@@ -149,17 +150,18 @@ pub fn write_all(
     })
 }
 
-/// Writes `index.html` over several rendered folders into the folder they all lie in.
+/// Writes `index.html` over several rendered folders into the folder they all lie in, and beside it the
+/// numbers of its figure. The page comes first among the files written.
 ///
-/// `None`, and nothing written, if they lie in different ones.
-pub fn index(folders: &[(&Path, &Summary)]) -> Result<Option<PathBuf>, RenderError> {
+/// Nothing is written if the folders lie in different ones.
+pub fn index(folders: &[(&Path, &Summary)]) -> Result<Vec<PathBuf>, RenderError> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let paths: Vec<PathBuf> = folders.iter().map(|(path, _)| absolute(path)).collect();
     let Some(parent) = paths.first().and_then(|path| path.parent()) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     if paths.iter().any(|path| path.parent() != Some(parent)) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let experiments: Vec<(String, &Summary)> = (paths.iter().zip(folders))
         .map(|(path, (_, summary))| {
@@ -175,12 +177,16 @@ pub fn index(folders: &[(&Path, &Summary)]) -> Result<Option<PathBuf>, RenderErr
     if fs::read_to_string(&path).is_ok_and(|text| !text.contains(report::GENERATOR)) {
         return Err(RenderError::NotOurs(path));
     }
-    let bytes = report::index(&experiments)?;
-    write(&path, &bytes).map_err(|source| RenderError::Write {
-        path: path.clone(),
-        source,
-    })?;
-    Ok(Some(path))
+    let mut files = Vec::new();
+    for (name, bytes) in report::index(&experiments)? {
+        let path = path.with_file_name(name);
+        write(&path, &bytes).map_err(|source| RenderError::Write {
+            path: path.clone(),
+            source,
+        })?;
+        files.push(path);
+    }
+    Ok(files)
 }
 
 /// Every file the experiment asks for, with its path in the results folder. Pictures take the most time, so all files

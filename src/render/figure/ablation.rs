@@ -2,7 +2,7 @@
 
 use super::plot::{Look, Plot};
 use super::scale::Scale;
-use super::sheet::{Frame, Icon, Sheet, dashes};
+use super::sheet::{Frame, Sheet, dashes};
 use super::{Drawn, caption};
 use crate::render::csv::quoted;
 use crate::render::{Summary, Trace};
@@ -22,10 +22,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     columns.sort_unstable();
     columns.dedup();
     let entries = columns.iter().enumerate().map(|(index, &column)| {
-        let look = Look::of(index);
-        let icon: Icon =
-            Box::new(move |at, shapes| shapes.extend(look.mark.draw(at, 4.5, look.colour)));
-        (summary.columns[column].label.clone(), icon)
+        let label = summary.columns[column].label.clone();
+        (label, Look::of(index).icon())
     });
     sheet.legend(entries.collect());
     let frames = sheet.grid(groups.len(), groups.len().min(2), 280.0);

@@ -131,10 +131,7 @@ fn legend(summary: &Summary, panels: &[Panel]) -> Vec<(String, Icon)> {
                     format!("accuracy of {}", label.unwrap_or_default())
                 }
             };
-            let look = Look::of(index);
-            let icon: Icon =
-                Box::new(move |at, shapes| shapes.extend(look.mark.draw(at, 4.5, look.colour)));
-            (name, icon)
+            (name, Look::of(index).icon())
         })
         .collect()
 }

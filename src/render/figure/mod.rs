@@ -120,5 +120,6 @@ fn caption(summary: &Summary, words: &str) -> String {
     let mut sentences = vec![summary.state.clone(), words.to_owned()];
     sentences.extend(warnings);
     sentences.push(summary.provenance.clone());
+    sentences.retain(|sentence| !sentence.is_empty());
     sentences.join(" ")
 }

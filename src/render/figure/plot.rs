@@ -6,7 +6,7 @@ use super::canvas::Shape;
 use super::colour;
 use super::font::Face;
 use super::scale::Scale;
-use super::sheet::{Frame, text_around, text_at, text_before};
+use super::sheet::{Frame, Icon, text_around, text_at, text_before};
 
 const NAME: Face = Face::bold(12.5);
 const TICK: Face = Face::plain(10.5);
@@ -189,6 +189,11 @@ impl Look {
             colour: colour::series(index),
             mark: MARKS[mark],
         }
+    }
+
+    /// Its mark in a legend.
+    pub(super) fn icon(self) -> Icon {
+        Box::new(move |at, shapes| shapes.extend(self.mark.draw(at, 4.5, self.colour)))
     }
 }
 

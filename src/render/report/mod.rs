@@ -1,7 +1,7 @@
 //! `report.html`: everything about a results folder on one page that needs nothing but a browser.
 //!
-//! [`page`] puts [`sections`] one below the other: words first, then verdicts, tables, figures,
-//! protocol, data, machine and how to repeat it. [`details`] is what cells show when pointed at,
+//! [`page`] puts sections one below the other: first those of [`sections`], words, verdicts, tables and
+//! figures, then those of [`setup`], protocol, data, machine and how to repeat it. [`details`] is what cells show when pointed at,
 //! [`html`] escapes and builds tables, `style.css` and `script.js` go into the page as they are.
 //! [`index`] is the page over several experiments.
 
@@ -9,6 +9,7 @@ mod details;
 mod html;
 mod index;
 mod sections;
+mod setup;
 
 pub(super) use index::index;
 
@@ -50,11 +51,11 @@ fn page(summary: &Summary) -> Result<Vec<u8>, ExportError> {
         (
             "protocol",
             "Protocol and deviations",
-            sections::protocol(summary),
+            setup::protocol(summary),
         ),
-        ("data", "Data", sections::data(summary)),
-        ("machine", "Machine", sections::machine(summary)),
-        ("repeat", "How to repeat it", sections::repeat(summary)),
+        ("data", "Data", setup::data(summary)),
+        ("machine", "Machine", setup::machine(summary)),
+        ("repeat", "How to repeat it", setup::repeat(summary)),
     ];
     let parts: Vec<_> = parts
         .into_iter()

@@ -3,9 +3,12 @@
 
 use serde_json::Value;
 
+use super::summary::registered;
 use super::text::{counted, listed};
+use crate::data::registry;
 use crate::kernel::{Factor, Kernel, Width};
 use crate::ledger::{Plan, PlannedDataset};
+use crate::model;
 use crate::spec::{Search, Select, SelectOn, Splits};
 
 /// Whether a dataset came with a split of its own. A plan does not say so, but random splits are as many,
@@ -55,6 +58,28 @@ pub(super) fn splits(plan: &Plan) -> String {
             listed(&own)
         ),
     }
+}
+
+/// The datasets with these indices: what each is and its size.
+pub(super) fn data(plan: &Plan, indices: impl Iterator<Item = usize>) -> String {
+    let found = indices.filter_map(|index| Some((index, plan.datasets.get(index)?)));
+    let described: Vec<String> = found
+        .map(|(index, dataset)| {
+            let name = registered(plan, index, dataset).map(|(name, _)| name);
+            let title = name
+                .and_then(|name| registry::find(name).ok())
+                .map_or(String::new(), |entry| format!("{}, ", entry.manifest.title));
+            format!(
+                "{} ({title}{} samples for training, {} for testing, {} dimensions, {} classes)",
+                dataset.name,
+                dataset.n_train,
+                dataset.n_test,
+                dataset.dims,
+                dataset.classes.len()
+            )
+        })
+        .collect();
+    format!("Data: {}.", listed(&described))
 }
 
 /// How tuned parameters were chosen.
@@ -123,6 +148,10 @@ pub(super) fn kernel(kernel: &Kernel) -> String {
             of.scale, of.offset, of.degree
         ),
     }
+}
+
+pub(super) fn is_network(method: &str) -> bool {
+    model::registry::find(method).is_some_and(|entry| entry.is_network())
 }
 
 /// How the kernel matrix was approximated; `None` where it was not.

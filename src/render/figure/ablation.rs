@@ -3,7 +3,7 @@
 use super::plot::{Look, Plot};
 use super::scale::Scale;
 use super::sheet::{Frame, Sheet, dashes};
-use super::{Drawn, caption};
+use super::{Drawn, caption, one_split, unit};
 use crate::render::csv::quoted;
 use crate::render::{Summary, Trace};
 
@@ -30,9 +30,14 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     for (group, frame) in groups.iter().zip(frames) {
         draw(summary, group, &columns, frame, &mut sheet);
     }
-    let words =
-        "Test accuracy after each iteration of the first split; dashed: the accuracy at the end.";
-    let picture = sheet.finish(title.clone(), &caption(summary, words));
+    let mut rows: Vec<usize> = groups.iter().flatten().map(|trace| trace.row).collect();
+    rows.dedup();
+    let words = format!(
+        "{} Horizontal: iterations, or epochs of a network. Vertical: the percentage of test samples classified \
+         correctly after each, which took no part in training; dashed: the one at the end.",
+        one_split(summary, rows.into_iter())
+    );
+    let picture = sheet.finish(title.clone(), &caption(summary, &words));
     Some(Drawn {
         name: "ablation",
         title,
@@ -82,12 +87,9 @@ fn draw(summary: &Summary, group: &[&Trace], columns: &[usize], frame: Frame, sh
         .rows
         .get(first.row)
         .map_or("", |row| row.dataset.as_str());
-    let plot = Plot::new(
-        frame,
-        (x, y),
-        (dataset, "iteration (the first is 0)", "test accuracy (%)"),
-        &mut sheet.shapes,
-    );
+    let steps = format!("{} (the first is 0)", unit(summary, group));
+    let titles = (dataset, steps.as_str(), "test accuracy (%)");
+    let plot = Plot::new(frame, (x, y), titles, &mut sheet.shapes);
     for (trace, curve) in group.iter().zip(&curves) {
         let index = columns
             .iter()

@@ -3,7 +3,7 @@
 use super::plot::{Look, Plot};
 use super::scale::Scale;
 use super::sheet::{Frame, Icon, Sheet};
-use super::{Drawn, caption};
+use super::{Drawn, caption, one_split, unit};
 use crate::render::csv::{optional, quoted};
 use crate::render::{Summary, Trace};
 
@@ -14,7 +14,9 @@ const DUAL: usize = 1;
 
 /// A panel: its name, its vertical axis, and its curves with their looks.
 struct Panel {
+    row: usize,
     name: String,
+    unit: &'static str,
     axis: &'static str,
     curves: Vec<(usize, Vec<(f64, f64)>)>,
 }
@@ -43,11 +45,15 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     for (panel, frame) in panels.iter().zip(frames) {
         panel.draw(frame, &mut sheet);
     }
-    let words = "Of the first split. Primal is the largest of the classes' objectives, dual their sum weighted by \
-                 tau, as in the paper's figure; they are no bounds of a convex problem, and where they meet says how \
-                 level the objectives are, not how far from an optimum. Accuracy is that on the test samples after \
-                 each iteration and took no part in training.";
-    let picture = sheet.finish(title.clone(), &caption(summary, words));
+    let rows = (0..summary.rows.len()).filter(|row| panels.iter().any(|panel| panel.row == *row));
+    let words = format!(
+        "{} Horizontal: iterations, or epochs of a network. Vertical: the objectives, or the percentage of test \
+         samples classified correctly, which took no part in training. Primal is the largest of the classes' \
+         objectives, dual their sum weighted by tau, as in the paper's figure; they are no bounds of a convex \
+         problem, and where they meet says how level the objectives are, not how far from an optimum.",
+        one_split(summary, rows)
+    );
+    let picture = sheet.finish(title.clone(), &caption(summary, &words));
     Some(Drawn {
         name: "convergence",
         title,
@@ -71,7 +77,9 @@ fn objectives(summary: &Summary, trace: &Trace) -> Option<Panel> {
         return None;
     }
     Some(Panel {
+        row: trace.row,
         name: format!("{label} on {dataset}"),
+        unit: unit(summary, &[trace]),
         axis: "objective",
         curves,
     })
@@ -88,7 +96,9 @@ fn accuracies(summary: &Summary, row: usize, traces: &[&Trace]) -> Option<Panel>
         return None;
     }
     Some(Panel {
+        row,
         name: format!("Test accuracy on {}", summary.rows.get(row)?.dataset),
+        unit: unit(summary, traces),
         axis: "test accuracy (%)",
         curves,
     })
@@ -102,7 +112,8 @@ impl Panel {
         let (Some(x), Some(y)) = (x, y) else {
             return;
         };
-        let titles = (self.name.as_str(), "iteration (the first is 0)", self.axis);
+        let steps = format!("{} (the first is 0)", self.unit);
+        let titles = (self.name.as_str(), steps.as_str(), self.axis);
         let plot = Plot::new(frame, (x, y), titles, &mut sheet.shapes);
         for (look, curve) in &self.curves {
             plot.curve(curve, Look::of(*look), &mut sheet.shapes);

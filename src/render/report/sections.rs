@@ -4,7 +4,7 @@ use super::html::{Field, escape, list, table, text_table};
 use crate::render::summary::{Cell, Place, Row};
 use crate::render::tables;
 use crate::render::text::{letter, number, p_value, plus_minus, signed};
-use crate::render::{Drawn, ExportError, Summary};
+use crate::render::{Drawn, ExportError, Summary, reproduction};
 use crate::spec::Protocol;
 use crate::stats::Reproduction;
 
@@ -66,6 +66,7 @@ pub(super) fn verdicts(summary: &Summary) -> String {
                     &cell.welch.map_or("–".to_owned(), |test| p_value(test.p)),
                     cell.welch.map(|test| test.p),
                 ),
+                seen(cell),
                 Field {
                     html: chip(verdict.word()),
                     key: Some(verdict.word().to_owned()),
@@ -81,15 +82,24 @@ pub(super) fn verdicts(summary: &Summary) -> String {
         "Ours",
         "Difference",
         "Welch's p",
+        "Seen from",
         "Verdict",
     ];
     let caption = format!("The paper's Table {}: {}", paper.table, paper.caption);
-    let legend = crate::render::reproduction::legend();
+    let legend = format!(
+        "{} Seen from: the smallest difference in points that would have been called higher or lower.",
+        reproduction::legend()
+    );
     format!(
         "{}<p class=\"note\">{}</p>\n",
         table(&caption, &header.map(str::to_owned), 2, &rows),
         escape(&legend)
     )
+}
+
+fn seen(cell: &Cell) -> Field {
+    let seen = reproduction::smallest_seen(cell);
+    Field::number(&seen.map_or("–".to_owned(), number), seen)
 }
 
 fn chip(word: &str) -> String {

@@ -41,10 +41,12 @@ fn settings(summary: &Summary) -> Vec<(&'static str, String)> {
         };
         entries.push(("stratified", stratified.to_owned()));
     }
-    entries.push(("kernel", protocol::kernel(&experiment.kernel)));
-    entries.push(("jitter", experiment.jitter.to_string()));
-    let factor = protocol::factor(&experiment.factor);
-    entries.extend(factor.map(|words| ("kernel matrix", words)));
+    if !(plan.methods.iter()).all(|method| protocol::is_network(&method.method)) {
+        entries.push(("kernel", protocol::kernel(&experiment.kernel)));
+        entries.push(("jitter", experiment.jitter.to_string()));
+        let factor = protocol::factor(&experiment.factor);
+        entries.extend(factor.map(|words| ("kernel matrix", words)));
+    }
     entries.push(("choice of parameters", protocol::selection(plan)));
     if let Some(compare) = &experiment.compare {
         let levels: Vec<String> = compare.levels.iter().map(f64::to_string).collect();

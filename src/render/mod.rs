@@ -63,6 +63,11 @@ pub trait Exporter: Sync {
 
     /// The whole file, the same bytes for the same table.
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError>;
+
+    /// The same bytes for one who has drawn the [`figures`] already; only a page that shows them cares.
+    fn export_with(&self, summary: &Summary, _figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
+        self.export(summary)
+    }
 }
 
 /// Why a table could not be turned into a file.
@@ -193,19 +198,20 @@ pub fn index(folders: &[(&Path, &Summary)]) -> Result<Vec<PathBuf>, RenderError>
 /// are built side by side.
 fn contents(summary: &Summary) -> Result<Vec<(String, Vec<u8>)>, ExportError> {
     let is_wanted = |file: &str| Rendering::asks_for(&summary.render, file);
-    let mut drawn = figures(summary);
-    drawn.retain(|drawn| is_wanted(&format!("figures/{}.svg", drawn.name)));
+    let drawn = figures(summary);
     let exported = || {
         let mut exporters = exporters();
         exporters.retain(|exporter| is_wanted(exporter.file_name()));
         let files = exporters.par_iter().map(|exporter| {
             let file = exporter.file_name().to_owned();
-            Ok((file, exporter.export(summary)?))
+            Ok((file, exporter.export_with(summary, &drawn)?))
         });
         files.collect::<Result<Vec<_>, ExportError>>()
     };
     let pictures = || {
-        let files = drawn.par_iter().map(|drawn| {
+        let mut wanted: Vec<&Drawn> = drawn.iter().collect();
+        wanted.retain(|drawn| is_wanted(&format!("figures/{}.svg", drawn.name)));
+        let files = wanted.par_iter().map(|drawn| {
             let file = |ending: &str| format!("figures/{}.{ending}", drawn.name);
             Ok([
                 (file("svg"), drawn.svg()?),

@@ -9,6 +9,8 @@ use crate::render::{Summary, Trace};
 
 /// Panels that are drawn; the data has all.
 const MOST: usize = 12;
+const OBJECTIVE: &str = "objective";
+const ACCURACY: &str = "test accuracy (%)";
 const PRIMAL: usize = 0;
 const DUAL: usize = 1;
 
@@ -45,21 +47,30 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     for (panel, frame) in panels.iter().zip(frames) {
         panel.draw(frame, &mut sheet);
     }
-    let rows = (0..summary.rows.len()).filter(|row| panels.iter().any(|panel| panel.row == *row));
-    let words = format!(
-        "{} Horizontal: iterations, or epochs of a network. Vertical: the objectives, or the percentage of test \
-         samples classified correctly, which took no part in training. Primal is the largest of the classes' \
-         objectives, dual their sum weighted by tau, as in the paper's figure; they are no bounds of a convex \
-         problem, and where they meet says how level the objectives are, not how far from an optimum.",
-        one_split(summary, rows)
-    );
-    let picture = sheet.finish(title.clone(), &caption(summary, &words));
+    let picture = sheet.finish(title.clone(), &caption(summary, &words(summary, &panels)));
     Some(Drawn {
         name: "convergence",
         title,
         picture,
         data: data(summary),
     })
+}
+
+/// What the axes are and what was trained on.
+fn words(summary: &Summary, panels: &[Panel]) -> String {
+    let rows = (0..summary.rows.len()).filter(|row| panels.iter().any(|panel| panel.row == *row));
+    let mut words = one_split(summary, rows);
+    let has = |axis: &str| panels.iter().any(|panel| panel.axis == axis);
+    if has(OBJECTIVE) {
+        words += " Objective by iteration (of networks: epoch): primal is the largest of the classes' objectives, \
+                  dual their sum weighted by tau, as in the paper's figure. They are no bounds of a convex \
+                  problem, and where they meet says how level the objectives are, not how far from an optimum.";
+    }
+    if has(ACCURACY) {
+        words += " Test accuracy by iteration (of networks: epoch): the percentage of test samples classified \
+                  correctly, which took no part in training.";
+    }
+    words
 }
 
 fn names(summary: &Summary, trace: &Trace) -> Option<(String, String)> {
@@ -80,7 +91,7 @@ fn objectives(summary: &Summary, trace: &Trace) -> Option<Panel> {
         row: trace.row,
         name: format!("{label} on {dataset}"),
         unit: unit(summary, &[trace]),
-        axis: "objective",
+        axis: OBJECTIVE,
         curves,
     })
 }
@@ -99,7 +110,7 @@ fn accuracies(summary: &Summary, row: usize, traces: &[&Trace]) -> Option<Panel>
         row,
         name: format!("Test accuracy on {}", summary.rows.get(row)?.dataset),
         unit: unit(summary, traces),
-        axis: "test accuracy (%)",
+        axis: ACCURACY,
         curves,
     })
 }

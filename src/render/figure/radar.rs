@@ -17,6 +17,8 @@ const NAME: Face = Face::bold(12.5);
 const TICK: Face = Face::plain(10.0);
 /// From this ratio of the largest to the smallest objective on, axes are logarithmic.
 const WIDE: f64 = 30.0;
+/// Most classes whose objectives get a mark each; more would cover the lines.
+const MARKED: usize = 12;
 /// The paper's iteration between the first and the last.
 const BETWEEN: usize = 25;
 
@@ -174,7 +176,7 @@ impl Wheel {
             .collect();
         let closed = points.iter().chain(points.first()).copied().collect();
         shapes.push(Shape::Area {
-            points,
+            points: points.clone(),
             colour: colour::faint(look.colour, 0.12),
         });
         shapes.push(Shape::Line {
@@ -182,6 +184,12 @@ impl Wheel {
             thick: 1.75,
             colour: look.colour,
         });
+        if self.spokes <= MARKED {
+            let marks = points
+                .into_iter()
+                .flat_map(|at| look.mark.draw(at, 3.0, look.colour));
+            shapes.extend(marks);
+        }
     }
 }
 

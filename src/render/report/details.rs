@@ -50,13 +50,26 @@ pub(super) fn json(summary: &Summary) -> String {
 
 /// Parameters are written once: most cells of a method share them.
 #[derive(Default)]
-struct Interned {
+struct Interned<'a> {
     texts: Vec<String>,
     places: HashMap<String, usize>,
+    /// The last ones asked for, which the next split mostly has, too.
+    last: Option<(&'a Value, usize)>,
 }
 
-impl Interned {
-    fn place(&mut self, params: &Value) -> usize {
+impl<'a> Interned<'a> {
+    fn place(&mut self, params: &'a Value) -> usize {
+        match self.last {
+            Some((last, place)) if last == params => place,
+            _ => {
+                let place = self.find(params);
+                self.last = Some((params, place));
+                place
+            }
+        }
+    }
+
+    fn find(&mut self, params: &Value) -> usize {
         let text = parameters(params);
         if let Some(place) = self.places.get(&text) {
             return *place;
@@ -68,7 +81,7 @@ impl Interned {
 }
 
 /// One split; numbers that are not finite are left out, as JSON has none.
-fn split(record: &Record, interned: &mut Interned, text: &mut String) {
+fn split<'a>(record: &'a Record, interned: &mut Interned<'a>, text: &mut String) {
     let accuracy = record
         .accuracy
         .filter(|a| record.status == Status::Ok && a.is_finite());

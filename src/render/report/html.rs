@@ -69,7 +69,7 @@ impl Field {
 pub(super) fn table(caption: &str, header: &[String], words: usize, rows: &[Vec<Field>]) -> String {
     let mut text = "<div class=\"wide\"><table>\n".to_owned();
     if !caption.is_empty() {
-        text += &format!("<caption>{}</caption>\n", escape(caption));
+        text += &format!("<caption><span>{}</span></caption>\n", escape(caption));
     }
     text += "<thead><tr>";
     for (index, name) in header.iter().enumerate() {

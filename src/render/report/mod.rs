@@ -13,7 +13,7 @@ mod setup;
 
 pub(super) use index::index;
 
-use super::{ExportError, Exporter, Summary};
+use super::{Drawn, ExportError, Exporter, Summary};
 use html::escape;
 
 /// Name of the page in a results folder.
@@ -34,20 +34,23 @@ impl Exporter for Report {
     }
 
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        page(summary)
+        page(summary, &super::figures(summary))
+    }
+
+    fn export_with(&self, summary: &Summary, figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
+        page(summary, figures)
     }
 }
 
 /// The whole page.
-fn page(summary: &Summary) -> Result<Vec<u8>, ExportError> {
-    let figures = super::figures(summary);
+fn page(summary: &Summary, figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
     let parts: Vec<(&str, &str, String)> = vec![
         ("words", "In words", sections::words(summary)),
         ("verdict", "Beside the paper", sections::verdicts(summary)),
         ("claims", "The paper's claims", sections::claims(summary)),
         ("accuracy", "Test accuracy", sections::accuracy(summary)),
         ("tests", "Differences and tests", sections::tests(summary)),
-        ("figures", "Figures", sections::figures(&figures)?),
+        ("figures", "Figures", sections::figures(figures)?),
         (
             "protocol",
             "Protocol and deviations",

@@ -147,7 +147,7 @@ fn a_shared_first_place_is_called_shared() {
         }
     }
     let summary = results::summary(&plan, &records);
-    let expected = "TWSVM_1 on 3 (1 of them shared) and K-NPSVC++ on 1 (1 of them shared).";
+    let expected = "TWSVM_1 on 3 (1 of them shared) and K-NPSVC++ on 1 (shared).";
     let found = summary
         .findings
         .iter()

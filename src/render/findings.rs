@@ -55,6 +55,7 @@ fn winners(summary: &Summary) -> Option<String> {
         .iter()
         .map(|(count, shared, label)| match shared {
             0 => format!("{label} on {count}"),
+            all if all == count => format!("{label} on {count} (shared)"),
             _ => format!("{label} on {count} ({shared} of them shared)"),
         })
         .collect();

@@ -90,8 +90,12 @@ fn first_split(name: &str) -> Parts {
 
 impl Parts {
     fn problem(&self) -> Problem {
+        self.problem_by(par())
+    }
+
+    fn problem_by(&self, par: Par) -> Problem {
         let (x, y) = (self.x.clone(), self.y.clone());
-        Problem::new(x, y, self.classes, &Kernel::default(), 1e-6, par())
+        Problem::new(x, y, self.classes, &Kernel::default(), 1e-6, par)
     }
 
     /// Writes what the other programs read.
@@ -206,7 +210,7 @@ fn sweep(kind: Sweep) -> f64 {
             });
         } else {
             let alone = |params: &Value, par: Par| {
-                let problem = parts.problem().lane(par);
+                let problem = parts.problem_by(par);
                 score(params, &problem, &problem.cross(parts.x_test.view()));
             };
             match kind {
@@ -329,7 +333,7 @@ fn fitted(parts: &Parts, method: &dyn registry::Configured) -> Timed {
 fn svm(parts: &Parts, par: Par) -> f64 {
     let method = configured("svm", json!({"c": 10, "tolerance": 1e-3}));
     best_of_3(|| {
-        let problem = parts.problem().lane(par);
+        let problem = parts.problem_by(par);
         let fit = method.fit(&problem, &Seed::root(2024));
         let cross = problem.cross(parts.x_test.view());
         let machine = fit.expect("the fit succeeds").machine;

@@ -65,7 +65,7 @@ fn check(scheme: Scheme) {
     let expected = &file["expect"][scheme.name()];
     let tolerance = expected["tolerance_relative"].as_f64().unwrap();
     let fit = options(scheme)
-        .fit_from(&problem, start(&problem, &file))
+        .fit_from(&problem, &start(&problem, &file))
         .unwrap();
     assert_eq!(fit.trace.len(), 6);
     for (t, row) in fit.trace.iter().enumerate() {

@@ -246,8 +246,8 @@ proptest! {
         for scheme in ["ovr", "rvo"] {
             let params = json!({"scheme": scheme, "d": 2, "qp_tolerance": 1e-11});
             let method: KNpsvcpp = serde_json::from_value(params).unwrap();
-            let fit = method.fit_from(&problem, start.clone()).unwrap();
-            let moved_fit = method.fit_from(&moved, moved_start.clone()).unwrap();
+            let fit = method.fit_from(&problem, &start).unwrap();
+            let moved_fit = method.fit_from(&moved, &moved_start).unwrap();
             let (primal, moved_primal) = (fit.certificate.primal, moved_fit.certificate.primal);
             prop_assert!((primal - moved_primal).abs() <= 1e-5 * primal.abs());
             assert_alike(scheme, (&fit.machine, &cross), (&moved_fit.machine, &moved_cross));

@@ -6,7 +6,7 @@ use std::fs;
 
 use npsvcpp::ledger::{Plan, Record, Status};
 use npsvcpp::render::{self, Exporter, RenderError, Report};
-use npsvcpp::spec::{Protocol, Select, SelectBy, SelectOn};
+use npsvcpp::spec::{Budget, Protocol, Search, Select, SelectBy, SelectOn};
 use results::{plan, records, summary, write_folder};
 
 fn page(plan: &Plan, records: &[Record]) -> String {
@@ -87,7 +87,7 @@ fn details_hold_every_split_with_parameters_and_reasons() {
     let end = start + page[start..].find("</script>").unwrap();
     let details: serde_json::Value = serde_json::from_str(&page[start..end]).unwrap();
     assert_eq!(details["rows"].as_array().unwrap().len(), 4);
-    assert_eq!(details["params"], serde_json::json!(["c 1"]));
+    assert_eq!(details["params"], serde_json::json!(["c = 1"]));
     let failed = &details["cells"][1][2];
     assert_eq!(failed.as_array().unwrap().len(), 10);
     assert!(failed[3]["e"].as_str().unwrap().contains("no KKT point"));
@@ -137,6 +137,51 @@ fn what_is_doubtful_stands_above_everything_else() {
 }
 
 #[test]
+fn splits_that_data_comes_with_are_not_called_random() {
+    let mut plan = plan();
+    plan.datasets[3].splits.truncate(1);
+    plan.cells
+        .retain(|cell| cell.dataset != 3 || cell.split == 0);
+    let page_of = |plan: &Plan| words(&page(plan, &records(plan)));
+    let mixed = "10 random splits of each dataset with 60 % for training, but of dna the one split it comes with";
+    assert_eq!(page_of(&plan).matches(mixed).count(), 2);
+    for dataset in &mut plan.datasets {
+        dataset.splits.truncate(1);
+    }
+    plan.cells.retain(|cell| cell.split == 0);
+    let records: Vec<Record> = plan
+        .cells
+        .iter()
+        .map(|c| results::record(&plan, c))
+        .collect();
+    let own = words(&page(&plan, &records));
+    assert!(own.contains("the one split that each dataset comes with"));
+    assert!(!own.contains("random split"), "{own}");
+}
+
+#[test]
+fn the_search_is_named_and_nothing_is_raw_json() {
+    let mut plan = plan();
+    plan.experiment.select = Some(Select {
+        search: Search::LatinHypercube(Budget { budget: 8 }),
+        halving: true,
+        ..Select::default()
+    });
+    plan.methods[3].points = 8;
+    let page = words(&page(&plan, &records(&plan)));
+    for named in [
+        "5-fold cross-validation",
+        "Latin hypercube",
+        "at most 8 points",
+        "successive halving",
+    ] {
+        assert!(page.contains(named), "{named}");
+    }
+    assert!(page.contains("Gaussian: exp(") && page.contains("c = 1"));
+    assert!(!page.contains("{&quot;"), "{page}");
+}
+
+#[test]
 fn empty_half_finished_and_failed_ledgers_have_their_words() {
     let plan = plan();
     let all = records(&plan);
@@ -180,26 +225,63 @@ fn several_experiments_get_an_index_with_the_claims_of_all() {
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
     let read = [&a, &b].map(|folder| render::read(folder).unwrap().0);
     let folders = [(a.as_path(), &read[0]), (b.as_path(), &read[1])];
-    let index = render::index(&folders).unwrap().unwrap();
+    let files = render::index(&folders).unwrap();
+    let [index, numbers] = files.as_slice() else {
+        panic!("{files:?}");
+    };
     assert_eq!(index.parent(), Some(dir.path()));
-    let page = fs::read_to_string(&index).unwrap();
+    let page = fs::read_to_string(index).unwrap();
     assert!(page.contains("href=\"a/report.html\"") && page.contains("href=\"b/report.html\""));
     for head in ["small (paper): corrected", "small-tuned (tuned): corrected"] {
         assert!(page.contains(head), "{head}");
     }
     assert!(page.contains("id=\"figure-effect\""));
+    let name = numbers.file_name().unwrap().to_str().unwrap();
+    assert!(page.contains(&format!("its numbers are in {name}")));
+    assert!(fs::read_to_string(numbers).unwrap().starts_with("dataset,"));
     insta::assert_snapshot!(words(&page));
 
     render::index(&folders).unwrap();
     assert_eq!(
         page,
-        fs::read_to_string(&index).unwrap(),
+        fs::read_to_string(index).unwrap(),
         "the same bytes again"
     );
-    fs::write(&index, "<p>my own page</p>").unwrap();
+    fs::write(index, "<p>my own page</p>").unwrap();
     let error = render::index(&folders).unwrap_err();
     assert!(matches!(error, RenderError::NotOurs(_)));
-    assert_eq!(fs::read_to_string(&index).unwrap(), "<p>my own page</p>");
+    assert_eq!(fs::read_to_string(index).unwrap(), "<p>my own page</p>");
+}
+
+#[test]
+fn levels_are_compared_on_the_data_and_splits_they_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut fixed = plan();
+    let mut tuned = plan();
+    for (scheme, points, plan) in [("ovr", 1, &mut fixed), ("ovr", 12, &mut tuned)] {
+        plan.methods[1].scheme = Some(scheme.to_owned());
+        plan.methods[1].points = points;
+    }
+    // Other values of binalpha, a part of pendigits, and other splits of dna from the seventh on.
+    tuned.datasets[1].hash = "of another file".to_owned();
+    tuned.datasets[2].n_train = 600;
+    for split in &mut tuned.datasets[3].splits[6..] {
+        *split = "of another seed".to_owned();
+    }
+    let folders = ["a", "b"].map(|name| dir.path().join(name));
+    for (folder, plan) in folders.iter().zip([&fixed, &tuned]) {
+        fs::create_dir(folder).unwrap();
+        write_folder(folder, plan, &records(plan));
+    }
+    let read = folders.each_ref().map(|f| render::read(f).unwrap().0);
+    let named = [0, 1].map(|index| (folders[index].as_path(), &read[index]));
+    let files = render::index(&named).unwrap();
+    let numbers = fs::read_to_string(&files[1]).unwrap();
+    let lines: Vec<&str> = numbers.lines().skip(1).collect();
+    assert_eq!(lines.len(), 2, "{numbers}");
+    for (line, level) in lines.iter().zip(["ovr, fixed", "ovr, tuned"]) {
+        assert!(line.starts_with("dna,") && line.contains(level) && line.ends_with(",6"));
+    }
 }
 
 #[test]
@@ -213,5 +295,5 @@ fn folders_in_different_places_have_no_index() {
     }
     let read = [&a, &b].map(|folder| render::read(folder).unwrap().0);
     let folders = [(a.as_path(), &read[0]), (b.as_path(), &read[1])];
-    assert_eq!(render::index(&folders).unwrap(), None);
+    assert!(render::index(&folders).unwrap().is_empty());
 }

@@ -40,10 +40,12 @@ fn index(rendered: &[(&Path, render::Summary)], quiet: bool) -> Result<(), Failu
         .iter()
         .map(|(path, summary)| (*path, summary))
         .collect();
-    match render::index(&folders)? {
-        Some(path) if !quiet => show!("wrote {}", path.display()),
-        Some(_) => {}
-        None => note!("no index page: these folders do not lie in one folder"),
+    let files = render::index(&folders)?;
+    if files.is_empty() {
+        note!("no index page: these folders do not lie in one folder");
+    }
+    for file in files.iter().filter(|_| !quiet) {
+        show!("wrote {}", file.display());
     }
     Ok(())
 }

@@ -49,8 +49,7 @@ pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Spl
     if let Some(train) = dataset.fixed_train {
         return Ok(vec![Split::new((0..train).collect(), (train..n).collect())]);
     }
-    // The small addend keeps 0.29 * 100 = 28.999999999999996 from losing a sample.
-    let size = (splits.train_fraction * n as f64 + 1e-9).floor() as usize;
+    let size = splits.train_size(n);
     if size == 0 || size >= n {
         return Err(DataError::Split {
             dataset: dataset.name.clone(),

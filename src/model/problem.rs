@@ -46,6 +46,8 @@ struct Shared {
     /// The inverses a sweep keeps, and whether it does.
     inverses: Mutex<Vec<Inverse>>,
     keeps_inverses: bool,
+    /// See [`Problem::once_per_sweep`].
+    kept: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
     pictures: Option<Pictures>,
     watched: Option<Watched>,
 }
@@ -110,6 +112,7 @@ impl Problem {
             largest: Mutex::default(),
             inverses: Mutex::default(),
             keeps_inverses: false,
+            kept: Mutex::default(),
             pictures: None,
             watched: None,
         };
@@ -159,6 +162,26 @@ impl Problem {
         if let Some(lane) = &self.lane {
             *lock(&lane.solutions) = solutions.collect();
         }
+    }
+
+    /// Something that fits of a sweep have in common, kept from the last one that asked for it if it is
+    /// what this one asks for.
+    pub(super) fn once_per_sweep<T: Send + Sync + 'static>(
+        &self,
+        is_same: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        if !self.shared.keeps_inverses {
+            return Arc::new(make());
+        }
+        let mut kept = lock(&self.shared.kept);
+        let last = kept.clone().and_then(|kept| kept.downcast::<T>().ok());
+        if let Some(last) = last.filter(|last| is_same(last)) {
+            return last;
+        }
+        let made = Arc::new(make());
+        *kept = Some(made.clone());
+        made
     }
 
     /// Whether this is one of a succession of fits.

@@ -85,12 +85,17 @@ fn short(p: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A mean without the last digits, so that equal accuracies in another order are ties.
+fn level(mean: f64) -> f64 {
+    (mean / stats::SAME).round() * stats::SAME
+}
+
 /// Ranks over the rows that every method completed, if there are two.
 pub(super) fn ranks(rows: &[Row]) -> Option<Ranks> {
     let complete: Vec<Vec<f64>> = rows
         .iter()
         .filter(|row| row.cells.len() > 1 && row.cells.iter().all(|c| c.counts.complete()))
-        .filter_map(|row| row.cells.iter().map(|cell| cell.mean).collect())
+        .filter_map(|row| row.cells.iter().map(|cell| cell.mean.map(level)).collect())
         .collect();
     if complete.len() < 2 {
         return None;
@@ -136,7 +141,10 @@ pub(super) fn tallies(
                 WinTieLoss::of(differences, 0.0)
             };
             Some(Tally {
-                means: WinTieLoss::of(common.iter().map(|(_, difference)| *difference), 0.0),
+                means: WinTieLoss::of(
+                    common.iter().map(|(_, difference)| *difference),
+                    stats::SAME,
+                ),
                 naive: judged(|paired| Some(paired.naive.p)),
                 corrected: judged(|paired| paired.corrected.map(|test| test.p)),
             })

@@ -23,6 +23,8 @@ pub struct Paired {
     pub effect: f64,
     /// p of the three tests after Holm's adjustment for all comparisons of the table.
     pub holm: Adjusted,
+    /// Computed once: every table and figure shows it, and quantiles take their time.
+    interval: Option<(f64, f64)>,
 }
 
 /// p-values adjusted for the number of comparisons.
@@ -37,8 +39,10 @@ impl Paired {
     /// `None` for fewer than two common splits.
     fn new(differences: Vec<f64>, test_to_train: Option<f64>) -> Option<Self> {
         let naive = stats::paired_t(&differences)?;
+        let corrected = test_to_train.and_then(|q| stats::corrected_t(&differences, q));
         Some(Self {
-            corrected: test_to_train.and_then(|q| stats::corrected_t(&differences, q)),
+            interval: corrected.and_then(|test| test.interval(CONFIDENCE)),
+            corrected,
             signed_rank: stats::signed_rank(&differences)?.p,
             effect: stats::cohens_dz(&differences)?,
             holm: Adjusted::default(),
@@ -49,7 +53,7 @@ impl Paired {
 
     /// The confidence interval of the mean difference that allows for overlapping training sets.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        self.corrected.as_ref()?.interval(CONFIDENCE)
+        self.interval
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the numbers say, in plain sentences.
 
-use super::summary::{Place, Summary};
+use super::summary::{Place, Row, Summary};
 use super::text::{counted, listed, number};
 use super::{claims, reproduction};
 
@@ -35,35 +35,41 @@ fn reference(summary: &Summary) -> Option<&str> {
     Some(&column.label)
 }
 
-/// Who is best, and how often.
+/// Who is best, how often, and how often not alone.
 fn winners(summary: &Summary) -> Option<String> {
-    let decided = (summary.rows.iter())
-        .filter(|row| row.cells.iter().any(|cell| cell.place == Place::Best))
-        .count();
+    let decided = (summary.rows.iter()).filter(|row| leaders(row) > 0).count();
     if decided == 0 {
         return None;
     }
-    let mut wins: Vec<(usize, &str)> = (summary.columns.iter().enumerate())
+    let mut wins: Vec<(usize, usize, &str)> = (summary.columns.iter().enumerate())
         .map(|(index, column)| {
-            let best =
-                |row: &&super::Row| row.cells.get(index).map(|c| c.place) == Some(Place::Best);
-            (
-                summary.rows.iter().filter(best).count(),
-                column.label.as_str(),
-            )
+            let best = |row: &&Row| row.cells.get(index).map(|c| c.place) == Some(Place::Best);
+            let won = || summary.rows.iter().filter(best);
+            let shared = won().filter(|row| leaders(row) > 1).count();
+            (won().count(), shared, column.label.as_str())
         })
-        .filter(|(count, _)| *count > 0)
+        .filter(|(count, ..)| *count > 0)
         .collect();
-    wins.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    wins.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
     let wins: Vec<String> = wins
         .iter()
-        .map(|(count, label)| format!("{label} on {count}"))
+        .map(|(count, shared, label)| match shared {
+            0 => format!("{label} on {count}"),
+            all if all == count => format!("{label} on {count} (shared)"),
+            _ => format!("{label} on {count} ({shared} of them shared)"),
+        })
         .collect();
     Some(format!(
         "The highest mean accuracy over {} with at least two complete methods: {}.",
         counted(decided, "dataset"),
         listed(&wins)
     ))
+}
+
+/// Methods that share the first place of a row.
+fn leaders(row: &Row) -> usize {
+    let cells = row.cells.iter();
+    cells.filter(|cell| cell.place == Place::Best).count()
 }
 
 /// How many differences are left once tests are corrected and adjusted.

@@ -20,6 +20,7 @@ mod notes;
 mod origin;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod protocol;
 mod report;
 mod reproduction;
 mod sidecar;
@@ -62,6 +63,11 @@ pub trait Exporter: Sync {
 
     /// The whole file, the same bytes for the same table.
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError>;
+
+    /// The same bytes for one who has drawn the [`figures`] already; only a page that shows them cares.
+    fn export_with(&self, summary: &Summary, _figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
+        self.export(summary)
+    }
 }
 
 /// Why a table could not be turned into a file.
@@ -149,17 +155,18 @@ pub fn write_all(
     })
 }
 
-/// Writes `index.html` over several rendered folders into the folder they all lie in.
+/// Writes `index.html` over several rendered folders into the folder they all lie in, and beside it the
+/// numbers of its figure. The page comes first among the files written.
 ///
-/// `None`, and nothing written, if they lie in different ones.
-pub fn index(folders: &[(&Path, &Summary)]) -> Result<Option<PathBuf>, RenderError> {
+/// Nothing is written if the folders lie in different ones.
+pub fn index(folders: &[(&Path, &Summary)]) -> Result<Vec<PathBuf>, RenderError> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let paths: Vec<PathBuf> = folders.iter().map(|(path, _)| absolute(path)).collect();
     let Some(parent) = paths.first().and_then(|path| path.parent()) else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     if paths.iter().any(|path| path.parent() != Some(parent)) {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let experiments: Vec<(String, &Summary)> = (paths.iter().zip(folders))
         .map(|(path, (_, summary))| {
@@ -175,31 +182,36 @@ pub fn index(folders: &[(&Path, &Summary)]) -> Result<Option<PathBuf>, RenderErr
     if fs::read_to_string(&path).is_ok_and(|text| !text.contains(report::GENERATOR)) {
         return Err(RenderError::NotOurs(path));
     }
-    let bytes = report::index(&experiments)?;
-    write(&path, &bytes).map_err(|source| RenderError::Write {
-        path: path.clone(),
-        source,
-    })?;
-    Ok(Some(path))
+    let mut files = Vec::new();
+    for (name, bytes) in report::index(&experiments)? {
+        let path = path.with_file_name(name);
+        write(&path, &bytes).map_err(|source| RenderError::Write {
+            path: path.clone(),
+            source,
+        })?;
+        files.push(path);
+    }
+    Ok(files)
 }
 
 /// Every file the experiment asks for, with its path in the results folder. Pictures take the most time, so all files
 /// are built side by side.
 fn contents(summary: &Summary) -> Result<Vec<(String, Vec<u8>)>, ExportError> {
     let is_wanted = |file: &str| Rendering::asks_for(&summary.render, file);
-    let mut drawn = figures(summary);
-    drawn.retain(|drawn| is_wanted(&format!("figures/{}.svg", drawn.name)));
+    let drawn = figures(summary);
     let exported = || {
         let mut exporters = exporters();
         exporters.retain(|exporter| is_wanted(exporter.file_name()));
         let files = exporters.par_iter().map(|exporter| {
             let file = exporter.file_name().to_owned();
-            Ok((file, exporter.export(summary)?))
+            Ok((file, exporter.export_with(summary, &drawn)?))
         });
         files.collect::<Result<Vec<_>, ExportError>>()
     };
     let pictures = || {
-        let files = drawn.par_iter().map(|drawn| {
+        let mut wanted: Vec<&Drawn> = drawn.iter().collect();
+        wanted.retain(|drawn| is_wanted(&format!("figures/{}.svg", drawn.name)));
+        let files = wanted.par_iter().map(|drawn| {
             let file = |ending: &str| format!("figures/{}.{ending}", drawn.name);
             Ok([
                 (file("svg"), drawn.svg()?),

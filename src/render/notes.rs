@@ -7,12 +7,10 @@ use super::marks::Comparison;
 use super::summary::{Cell, Column, Row};
 use super::text::{clean, listed};
 use crate::ledger::{Plan, PlannedDataset, Record, Status};
-use crate::stats::common_differences;
+use crate::stats::{SAME, common_differences};
 
 /// Reasons spelt out per cell; the ledger has them all.
 const REASONS: usize = 3;
-/// Differences this close count as equal: accuracies are percentages of counts.
-const SAME: f64 = 1e-9;
 
 /// Writes all footnotes and refers rows and cells to them; tells rows without results the reason.
 pub(super) fn attach(

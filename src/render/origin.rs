@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::protocol;
 use super::summary::Counts;
 use super::text::{clean, counted, listed};
 use crate::ledger::{Plan, Record};
@@ -57,7 +58,6 @@ pub(super) fn state(counts: Counts) -> String {
 /// One line that identifies what made the numbers; no times, so rendering again changes nothing.
 pub(super) fn provenance(plan: &Plan, used: &[Record]) -> String {
     let experiment = &plan.experiment;
-    let splits = &experiment.splits;
     let mut builds: Vec<String> = used
         .iter()
         .map(|record| match &record.git {
@@ -73,15 +73,9 @@ pub(super) fn provenance(plan: &Plan, used: &[Record]) -> String {
         format!("cells run by npsvcpp {}", listed(&builds))
     };
     format!(
-        "Experiment {}, seed {}, {} of each dataset with {} % for training{}; {made}.",
+        "Experiment {}, seed {}, {}; {made}.",
         clean(&experiment.name),
         experiment.seed,
-        counted(splits.repeats, "random split"),
-        (splits.train_fraction * 1e4).round() / 1e2,
-        if splits.stratified {
-            ", stratified"
-        } else {
-            ""
-        },
+        clean(&protocol::splits(plan)),
     )
 }

@@ -1,7 +1,7 @@
 //! Verdicts per cell: what our number says about the paper's.
 
 use super::summary::{Cell, Row};
-use super::text::{counted, listed};
+use super::text::{counted, listed, number};
 use crate::stats::{self, Reproduction, Sample};
 
 /// Runs behind each of the paper's means.
@@ -46,7 +46,8 @@ pub(super) fn legend() -> String {
     format!(
         "Verdict on a number of the paper: higher or lower if ours differs from it by Welch's test \
          (level {}, the paper's mean, deviation and {PAPER_RUNS} runs) and by more than {} points, or \
-         by more than that alone where either is a single run; reproduced if not; not run if we have no number for the same problem.",
+         by more than that alone where either is a single run; reproduced if not told apart so, which does not \
+         show them to be equal; not run if we have no number for the same problem.",
         Reproduction::LEVEL,
         Reproduction::MARGIN
     )
@@ -87,8 +88,40 @@ pub(super) fn sentence(table: &str, rows: &[Row]) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "Of {} of the paper's Table {table}: {}{others}.",
+        "Of {} of the paper's Table {table}: {}{others}.{}",
         counted(verdicts.len(), "number"),
-        listed(&parts)
+        listed(&parts),
+        power(rows)
     ))
+}
+
+/// What `reproduced` means at the deviations at hand; nothing if there is no such verdict.
+fn power(rows: &[Row]) -> String {
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let mut seen: Vec<f64> = cells
+        .filter(|cell| cell.reproduction == Some(Reproduction::Reproduced))
+        .filter_map(smallest_seen)
+        .collect();
+    seen.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (seen.first(), seen.last()) else {
+        return String::new();
+    };
+    let range = if number(*least) == number(*most) {
+        format!("{} points", number(*least))
+    } else {
+        let middle = [seen[(seen.len() - 1) / 2], seen[seen.len() / 2]];
+        let median = number(middle.iter().sum::<f64>() / 2.0);
+        format!(
+            "{} to {} points (median {median})",
+            number(*least),
+            number(*most)
+        )
+    };
+    format!(" Reproduced only means not told apart: a difference had to exceed {range} to be seen.")
+}
+
+/// The smallest difference that would have been seen in a cell; `None` where nothing was judged.
+pub(super) fn smallest_seen(cell: &Cell) -> Option<f64> {
+    let judged = cell.reproduction? != Reproduction::NotRun;
+    judged.then(|| Reproduction::smallest_seen(cell.welch.as_ref()))
 }

@@ -288,8 +288,8 @@ impl Row {
         let (best, second) = (means[0], means[1]);
         for cell in &mut self.cells {
             cell.place = match complete(cell) {
-                Some(mean) if mean == best => Place::Best,
-                Some(mean) if mean == second => Place::SecondBest,
+                Some(mean) if best - mean <= stats::SAME => Place::Best,
+                Some(mean) if second - mean <= stats::SAME => Place::SecondBest,
                 _ => Place::Other,
             };
         }

@@ -286,6 +286,14 @@ impl Default for Splits {
     }
 }
 
+impl Splits {
+    /// Training samples of `n`.
+    pub fn train_size(&self, n: usize) -> usize {
+        // The small addend keeps 0.29 * 100 = 28.999999999999996 from losing a sample.
+        (self.train_fraction * n as f64 + 1e-9).floor() as usize
+    }
+}
+
 /// A method with its parameters; each may be one value, a list or a range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MethodSpec {

@@ -32,6 +32,9 @@ pub use tally::WinTieLoss;
 pub use tsne::tsne;
 pub use welch::{Reproduction, Sample, Welch, welch};
 
+/// Accuracies in percent that are closer than this are the same but for rounding.
+pub const SAME: f64 = 1e-9;
+
 /// Arithmetic mean; `None` for no values, or values that are not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {

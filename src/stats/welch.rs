@@ -38,6 +38,11 @@ impl Welch {
         let reach = quantile(level, self.freedom)? * self.standard_error;
         Some((self.difference - reach, self.difference + reach))
     }
+
+    /// The smallest difference that a test at `level` would have found with deviations like these.
+    pub fn smallest_seen(&self, level: f64) -> Option<f64> {
+        Some(quantile(1.0 - level, self.freedom)? * self.standard_error)
+    }
 }
 
 /// Welch's test; `None` for fewer than two runs on a side or numbers that make no sense.
@@ -73,7 +78,8 @@ pub fn welch(ours: Sample, theirs: Sample) -> Option<Welch> {
 /// What our number says about a printed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reproduction {
-    /// Not told apart by Welch's test, or no further away than the margin.
+    /// Not told apart by Welch's test, or no further away than the margin. With large deviations that
+    /// says little: see [`Reproduction::smallest_seen`].
     Reproduced,
     /// Above it, by the test and by more than the margin.
     Higher,
@@ -100,6 +106,12 @@ impl Reproduction {
         } else {
             Self::Lower
         }
+    }
+
+    /// The difference up to which every number would have been called reproduced.
+    pub fn smallest_seen(test: Option<&Welch>) -> f64 {
+        let seen = test.and_then(|test| test.smallest_seen(Self::LEVEL));
+        seen.map_or(Self::MARGIN, |seen| seen.max(Self::MARGIN))
     }
 
     /// The word in tables.
@@ -159,5 +171,21 @@ mod tests {
         assert_eq!(judge(70.4, 70.0, 0.01), Reproduction::Reproduced);
         assert_eq!(Reproduction::of(0.4, None), Reproduction::Reproduced);
         assert_eq!(Reproduction::of(-0.6, None), Reproduction::Lower);
+    }
+
+    #[test]
+    fn what_would_have_been_seen_is_where_verdicts_change() {
+        let test = |ours| welch(sample(ours, 2.0, 10), sample(70.0, 2.0, 10));
+        let seen = Reproduction::smallest_seen(test(70.0).as_ref());
+        assert!((seen - 1.879_122).abs() < 1e-5, "{seen}");
+        for (beyond, verdict) in [
+            (-1e-6, Reproduction::Reproduced),
+            (1e-6, Reproduction::Higher),
+        ] {
+            let difference = seen + beyond;
+            let found = Reproduction::of(difference, test(70.0 + difference).as_ref());
+            assert_eq!(found, verdict);
+        }
+        assert_eq!(Reproduction::smallest_seen(None), Reproduction::MARGIN);
     }
 }

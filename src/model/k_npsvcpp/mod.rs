@@ -210,6 +210,14 @@ pub struct Start {
     pub v: Mat<f64>,
 }
 
+/// What a random start depends on beside the samples.
+#[derive(Clone, PartialEq)]
+struct Drawn {
+    d: usize,
+    bias: bool,
+    seed: Seed,
+}
+
 impl Start {
     /// A random frame and standard normal `V`.
     pub fn random(problem: &Problem, d: usize, bias: bool, seed: &Seed) -> Self {
@@ -225,7 +233,7 @@ impl Start {
 
 impl KNpsvcpp {
     /// Trains from a given start, as [`Method::fit`] does from a random one.
-    pub fn fit_from(&self, problem: &Problem, start: Start) -> Result<Fit, FitError> {
+    pub fn fit_from(&self, problem: &Problem, start: &Start) -> Result<Fit, FitError> {
         train::fit(self, problem, start)
     }
 }
@@ -282,8 +290,21 @@ impl Method for KNpsvcpp {
 
     fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError> {
         self.check_shape(problem.shape())?;
-        let d = self.d.resolve(problem.shape());
-        self.fit_from(problem, Start::random(problem, d, self.bias, seed))
+        let drawn = Drawn {
+            d: self.d.resolve(problem.shape()),
+            bias: self.bias,
+            seed: seed.clone(),
+        };
+        let start = problem.once_per_sweep(
+            |(known, _): &(Drawn, Start)| *known == drawn,
+            || {
+                (
+                    drawn.clone(),
+                    Start::random(problem, drawn.d, drawn.bias, seed),
+                )
+            },
+        );
+        self.fit_from(problem, &start.1)
     }
 
     fn cost(&self, shape: Shape) -> Cost {

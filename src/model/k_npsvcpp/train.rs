@@ -23,15 +23,15 @@ const SIGMA_TOLERANCE: f64 = 1e-6;
 /// Accuracy of the tau-step, which is cheap.
 const TAU_TOLERANCE: f64 = 1e-12;
 
-pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: Start) -> Result<Fit, FitError> {
+pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: &Start) -> Result<Fit, FitError> {
     let (d, rank) = (start.frame.a.ncols(), start.frame.rank());
     if rank < d {
         return Err(FitError::Rank { d, rank });
     }
     let planes = Planes::new(problem, options.r1, options.scheme, options.bias)?;
     let hyperplanes = UStep::new(options, problem, planes.as_ref())?;
-    let mut training = Training::new(options, problem, hyperplanes, &start)?;
-    let mut path = Path::of_lane(options, problem, &start);
+    let mut training = Training::new(options, problem, hyperplanes, start)?;
+    let mut path = Path::of_lane(options, problem, start);
     let mut trace: Vec<TraceRow> = Vec::new();
     let mut steps = Vec::new();
     let mut converged = false;

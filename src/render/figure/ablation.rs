@@ -2,8 +2,8 @@
 
 use super::plot::{Look, Plot};
 use super::scale::Scale;
-use super::sheet::{Frame, Icon, Sheet, dashes};
-use super::{Drawn, caption};
+use super::sheet::{Frame, Sheet, dashes};
+use super::{Drawn, caption, one_split, unit};
 use crate::render::csv::quoted;
 use crate::render::{Summary, Trace};
 
@@ -22,19 +22,22 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     columns.sort_unstable();
     columns.dedup();
     let entries = columns.iter().enumerate().map(|(index, &column)| {
-        let look = Look::of(index);
-        let icon: Icon =
-            Box::new(move |at, shapes| shapes.extend(look.mark.draw(at, 4.5, look.colour)));
-        (summary.columns[column].label.clone(), icon)
+        let label = summary.columns[column].label.clone();
+        (label, Look::of(index).icon())
     });
     sheet.legend(entries.collect());
     let frames = sheet.grid(groups.len(), groups.len().min(2), 280.0);
     for (group, frame) in groups.iter().zip(frames) {
         draw(summary, group, &columns, frame, &mut sheet);
     }
-    let words =
-        "Test accuracy after each iteration of the first split; dashed: the accuracy at the end.";
-    let picture = sheet.finish(title.clone(), &caption(summary, words));
+    let mut rows: Vec<usize> = groups.iter().flatten().map(|trace| trace.row).collect();
+    rows.dedup();
+    let words = format!(
+        "{} Horizontal: iterations, or epochs of a network. Vertical: the percentage of test samples classified \
+         correctly after each, which took no part in training; dashed: the one at the end.",
+        one_split(summary, rows.into_iter())
+    );
+    let picture = sheet.finish(title.clone(), &caption(summary, &words));
     Some(Drawn {
         name: "ablation",
         title,
@@ -84,12 +87,9 @@ fn draw(summary: &Summary, group: &[&Trace], columns: &[usize], frame: Frame, sh
         .rows
         .get(first.row)
         .map_or("", |row| row.dataset.as_str());
-    let plot = Plot::new(
-        frame,
-        (x, y),
-        (dataset, "iteration (the first is 0)", "test accuracy (%)"),
-        &mut sheet.shapes,
-    );
+    let steps = format!("{} (the first is 0)", unit(summary, group));
+    let titles = (dataset, steps.as_str(), "test accuracy (%)");
+    let plot = Plot::new(frame, (x, y), titles, &mut sheet.shapes);
     for (trace, curve) in group.iter().zip(&curves) {
         let index = columns
             .iter()

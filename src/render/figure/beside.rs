@@ -52,7 +52,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     let words = format!(
         "Bars are 95 % intervals of Welch's test from the paper's mean, deviation and 10 runs and ours. The \
          green band is the practical margin of {margin} points. A number is higher or lower if its interval \
-         excludes zero and its mean lies outside the band. ≠: not the problem of the paper's row."
+         excludes zero and its mean lies outside the band; the longer the bar, the less it says that a number \
+         is reproduced. ≠: not the problem of the paper's row."
     );
     let picture = sheet.finish(
         title.clone(),
@@ -99,7 +100,10 @@ fn legend() -> Vec<(String, Icon)> {
         shapes.push(bar(at.0 - 12.0, at.1 - 7.0, 24.0, 14.0, green));
     });
     vec![
-        ("reproduced".to_owned(), mark(Reproduction::Reproduced)),
+        (
+            "reproduced: not told apart".to_owned(),
+            mark(Reproduction::Reproduced),
+        ),
         ("higher or lower".to_owned(), mark(Reproduction::Higher)),
         (
             "not the same problem".to_owned(),

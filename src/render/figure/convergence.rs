@@ -3,18 +3,22 @@
 use super::plot::{Look, Plot};
 use super::scale::Scale;
 use super::sheet::{Frame, Icon, Sheet};
-use super::{Drawn, caption};
+use super::{Drawn, caption, one_split, unit};
 use crate::render::csv::{optional, quoted};
 use crate::render::{Summary, Trace};
 
 /// Panels that are drawn; the data has all.
 const MOST: usize = 12;
+const OBJECTIVE: &str = "objective";
+const ACCURACY: &str = "test accuracy (%)";
 const PRIMAL: usize = 0;
 const DUAL: usize = 1;
 
 /// A panel: its name, its vertical axis, and its curves with their looks.
 struct Panel {
+    row: usize,
     name: String,
+    unit: &'static str,
     axis: &'static str,
     curves: Vec<(usize, Vec<(f64, f64)>)>,
 }
@@ -43,17 +47,30 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     for (panel, frame) in panels.iter().zip(frames) {
         panel.draw(frame, &mut sheet);
     }
-    let words = "Of the first split. Primal is the largest of the classes' objectives, dual their sum weighted by \
-                 tau, as in the paper's figure; they are no bounds of a convex problem, and where they meet says how \
-                 level the objectives are, not how far from an optimum. Accuracy is that on the test samples after \
-                 each iteration and took no part in training.";
-    let picture = sheet.finish(title.clone(), &caption(summary, words));
+    let picture = sheet.finish(title.clone(), &caption(summary, &words(summary, &panels)));
     Some(Drawn {
         name: "convergence",
         title,
         picture,
         data: data(summary),
     })
+}
+
+/// What the axes are and what was trained on.
+fn words(summary: &Summary, panels: &[Panel]) -> String {
+    let rows = (0..summary.rows.len()).filter(|row| panels.iter().any(|panel| panel.row == *row));
+    let mut words = one_split(summary, rows);
+    let has = |axis: &str| panels.iter().any(|panel| panel.axis == axis);
+    if has(OBJECTIVE) {
+        words += " Objective by iteration (of networks: epoch): primal is the largest of the classes' objectives, \
+                  dual their sum weighted by tau, as in the paper's figure. They are no bounds of a convex \
+                  problem, and where they meet says how level the objectives are, not how far from an optimum.";
+    }
+    if has(ACCURACY) {
+        words += " Test accuracy by iteration (of networks: epoch): the percentage of test samples classified \
+                  correctly, which took no part in training.";
+    }
+    words
 }
 
 fn names(summary: &Summary, trace: &Trace) -> Option<(String, String)> {
@@ -71,8 +88,10 @@ fn objectives(summary: &Summary, trace: &Trace) -> Option<Panel> {
         return None;
     }
     Some(Panel {
+        row: trace.row,
         name: format!("{label} on {dataset}"),
-        axis: "objective",
+        unit: unit(summary, &[trace]),
+        axis: OBJECTIVE,
         curves,
     })
 }
@@ -88,8 +107,10 @@ fn accuracies(summary: &Summary, row: usize, traces: &[&Trace]) -> Option<Panel>
         return None;
     }
     Some(Panel {
+        row,
         name: format!("Test accuracy on {}", summary.rows.get(row)?.dataset),
-        axis: "test accuracy (%)",
+        unit: unit(summary, traces),
+        axis: ACCURACY,
         curves,
     })
 }
@@ -102,7 +123,8 @@ impl Panel {
         let (Some(x), Some(y)) = (x, y) else {
             return;
         };
-        let titles = (self.name.as_str(), "iteration (the first is 0)", self.axis);
+        let steps = format!("{} (the first is 0)", self.unit);
+        let titles = (self.name.as_str(), steps.as_str(), self.axis);
         let plot = Plot::new(frame, (x, y), titles, &mut sheet.shapes);
         for (look, curve) in &self.curves {
             plot.curve(curve, Look::of(*look), &mut sheet.shapes);
@@ -131,10 +153,7 @@ fn legend(summary: &Summary, panels: &[Panel]) -> Vec<(String, Icon)> {
                     format!("accuracy of {}", label.unwrap_or_default())
                 }
             };
-            let look = Look::of(index);
-            let icon: Icon =
-                Box::new(move |at, shapes| shapes.extend(look.mark.draw(at, 4.5, look.colour)));
-            (name, icon)
+            (name, Look::of(index).icon())
         })
         .collect()
 }

@@ -38,7 +38,10 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     );
     let picture = sheet.finish(
         title.clone(),
-        &caption(summary, &(words + &left_out(summary, "differences"))),
+        &caption(
+            summary,
+            &(words + &lane::undotted(summary) + &left_out(summary, "differences")),
+        ),
     );
     Some(Drawn {
         name: "differences",
@@ -76,9 +79,9 @@ fn rival(cell: &Cell, label: &str) -> Lane {
     };
     Lane {
         label: label.to_owned(),
-        dots: paired
-            .map(|paired| paired.differences.clone())
-            .unwrap_or_default(),
+        dots: paired.map_or(Vec::new(), |paired| {
+            lane::dotted(paired.differences.iter()).copied().collect()
+        }),
         mean: paired.map(|paired| paired.naive.mean_difference),
         interval: paired.and_then(|paired| paired.interval()),
         inner: paired.and_then(|paired| paired.naive.interval(CONFIDENCE)),

@@ -6,7 +6,7 @@ use super::font::Face;
 use super::plot::{Look, bar};
 use super::scale::Scale;
 use super::sheet::{Frame, Sheet, text_around, text_at};
-use super::{Drawn, caption};
+use super::{Drawn, caption, one_split};
 use crate::ledger::Cloud;
 use crate::render::csv::quoted;
 use crate::render::text::number;
@@ -34,12 +34,18 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
             panel(summary, mapped, what, cloud, frame, &mut sheet.shapes);
         }
     }
+    let mut rows: Vec<usize> = (summary.maps.iter().take(MOST))
+        .map(|mapped| mapped.row)
+        .collect();
+    rows.dedup();
     let words = format!(
-        "t-SNE with perplexity {} of the test samples of the first split, at most 1000 of them; left and right have \
+        "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have \
          the same seed, and each sample is drawn as its class. Silhouette (from −1 to 1) and the share of samples \
          whose {} nearest neighbours tell their class are those of the spaces themselves, not of the maps. The method \
          never saw the classes of these samples.",
-        first.embedding.perplexity, first.embedding.neighbours
+        one_split(summary, rows.into_iter()),
+        first.embedding.perplexity,
+        first.embedding.neighbours
     );
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
     Some(Drawn {

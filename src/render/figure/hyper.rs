@@ -9,7 +9,9 @@ use super::sheet::{Frame, Sheet, text_around, text_at, text_before};
 use super::{Drawn, caption};
 use crate::render::Summary;
 use crate::render::csv::{optional, quoted};
-use crate::render::study::{Axis, Study, studies};
+use crate::render::protocol;
+use crate::render::study::{Axis, Point, Study, studies};
+use crate::stats::SAME;
 
 /// Studies that are drawn, a row of panels each; the data has all.
 const MOST: usize = 12;
@@ -39,16 +41,38 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
             line(study, axis, frame, &mut sheet.shapes);
         }
     }
-    let words = "Lines: mean over splits along one parameter, the others at their best; bands reach one standard \
-                 deviation over splits. Heat maps: the mean, the darker the higher, the best framed. Every point is a \
-                 study of what was measured; choosing by test accuracy would make it no estimate.";
-    let picture = sheet.finish(title.clone(), &caption(summary, words));
+    let picture = sheet.finish(title.clone(), &caption(summary, &words(summary, &studies)));
     Some(Drawn {
         name: "hyperparameters",
         title,
         picture,
         data: data(&studies),
     })
+}
+
+fn words(summary: &Summary, studies: &[Study]) -> String {
+    let drawn = || studies.iter().take(MOST);
+    let rows = (0..summary.rows.len())
+        .filter(|&row| drawn().any(|study| study.dataset == summary.rows[row].dataset));
+    let splits = || drawn().flat_map(|study| study.points.iter().map(|point| point.splits));
+    let (fewest, most) = (splits().min().unwrap_or(0), splits().max().unwrap_or(0));
+    let over = match (fewest, most) {
+        (1, 1) => "of one split".to_owned(),
+        _ if fewest == most => format!("mean over {most} splits"),
+        _ => format!("mean over {fewest} to {most} splits"),
+    };
+    let scored: Vec<&str> = drawn().map(|study| study.scored).collect();
+    let scored = if scored.iter().all(|name| name.starts_with("test")) {
+        "Test accuracy in percent"
+    } else {
+        "Accuracy in percent, of the samples that the axis names"
+    };
+    format!(
+        "{scored}, {over}. Lines: horizontal one parameter's values, evenly spaced whatever their size, the others at \
+         their best; bands reach one standard deviation over splits. Heat maps: one parameter to the right, one \
+         upwards, the darker the higher, the best framed. The best of many is no estimate of an accuracy. {}",
+        protocol::data(&summary.plan, rows)
+    )
 }
 
 fn heading(study: &Study) -> String {
@@ -71,7 +95,7 @@ fn line(study: &Study, axis: usize, frame: Frame, shapes: &mut Vec<Shape>) {
     let titles = (name.as_str(), parameter.name.as_str(), study.scored);
     let plot = Plot::new(frame, (Scale::names(&names), y), titles, shapes);
     let look = Look::of(0);
-    let place = |p: &crate::render::study::Point| p.at[axis] as f64;
+    let place = |p: &Point| p.at[axis] as f64;
     let band: Vec<_> = (points.iter())
         .map(|p| {
             (
@@ -92,66 +116,70 @@ fn heat_map(study: &Study, outer: Frame, shapes: &mut Vec<Shape>) {
         return;
     };
     let name = NAME.shortened(&heading(study), outer.width);
-    shapes.push(text_at(
-        NAME,
-        colour::INK,
-        (outer.left, outer.top + 12.0),
-        name,
-    ));
-    let title = TICK.shortened(
-        &format!("{} upwards; {}", up.name, study.scored),
-        outer.width,
-    );
-    shapes.push(text_at(
-        TICK,
-        colour::GREY,
-        (outer.left, outer.top + 28.0),
-        title,
-    ));
-    let frame = Frame {
-        left: outer.left + 48.0,
-        top: outer.top + 36.0,
-        width: outer.width - 54.0,
-        height: outer.height - 72.0,
-    };
-    let wide = frame.width / across.values.len().max(1) as f64;
-    let high = frame.height / up.values.len().max(1) as f64;
+    let at = (outer.left, outer.top + 12.0);
+    shapes.push(text_at(NAME, colour::INK, at, name));
+    let title = format!("{} upwards; {}", up.name, study.scored);
+    let title = TICK.shortened(&title, outer.width);
+    let at = (outer.left, outer.top + 28.0);
+    shapes.push(text_at(TICK, colour::GREY, at, title));
+    let field = Field::new(outer, across, up);
     let (low, top) = study
         .points
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, top), point| {
             (low.min(point.mean), top.max(point.mean))
         });
-    let best = study.best();
     for point in &study.points {
-        let (left, above) = (
-            frame.left + point.at[0] as f64 * wide,
-            frame.top + frame.height - (point.at[1] + 1) as f64 * high,
-        );
         let share = if top > low {
             (point.mean - low) / (top - low)
         } else {
             1.0
         };
-        if best == Some(point) {
-            shapes.push(bar(left, above, wide, high, colour::REFERENCE));
-            shapes.push(bar(
-                left + 2.5,
-                above + 2.5,
-                wide - 5.0,
-                high - 5.0,
-                colour::ramp(share),
-            ));
-        } else {
-            shapes.push(bar(
-                left + 0.5,
-                above + 0.5,
-                wide - 1.0,
-                high - 1.0,
-                colour::ramp(share),
-            ));
+        field.cell(point, share, top - point.mean <= SAME, shapes);
+    }
+    field.ticks(across, up, shapes);
+}
+
+/// The cells of a heat map.
+struct Field {
+    frame: Frame,
+    /// Size of a cell.
+    wide: f64,
+    high: f64,
+}
+
+impl Field {
+    fn new(outer: Frame, across: &Axis, up: &Axis) -> Self {
+        let frame = Frame {
+            left: outer.left + 48.0,
+            top: outer.top + 36.0,
+            width: outer.width - 54.0,
+            height: outer.height - 72.0,
+        };
+        Self {
+            wide: frame.width / across.values.len().max(1) as f64,
+            high: frame.height / up.values.len().max(1) as f64,
+            frame,
         }
-        if wide > 24.0 && high > 12.0 {
+    }
+
+    /// A cell with its mean, where there is room for it; the best is framed.
+    fn cell(&self, point: &Point, share: f64, is_best: bool, shapes: &mut Vec<Shape>) {
+        let Self { frame, wide, high } = self;
+        let left = frame.left + point.at[0] as f64 * wide;
+        let above = frame.top + frame.height - (point.at[1] + 1) as f64 * high;
+        if is_best {
+            shapes.push(bar(left, above, *wide, *high, colour::REFERENCE));
+        }
+        let rim = if is_best { 2.5 } else { 0.5 };
+        shapes.push(bar(
+            left + rim,
+            above + rim,
+            wide - 2.0 * rim,
+            high - 2.0 * rim,
+            colour::ramp(share),
+        ));
+        if *wide > 24.0 && *high > 12.0 {
             let ink = if share > 0.55 {
                 colour::WHITE
             } else {
@@ -161,22 +189,22 @@ fn heat_map(study: &Study, outer: Frame, shapes: &mut Vec<Shape>) {
             shapes.push(text_around(VALUE, ink, at, format!("{:.1}", point.mean)));
         }
     }
-    let bottom = frame.top + frame.height;
-    for (index, value) in across.values.iter().enumerate() {
-        let at = (frame.left + (index as f64 + 0.5) * wide, bottom + 15.0);
-        shapes.push(text_around(
-            TICK,
-            colour::GREY,
-            at,
-            TICK.shortened(&Axis::tick(value), wide),
-        ));
+
+    fn ticks(&self, across: &Axis, up: &Axis, shapes: &mut Vec<Shape>) {
+        let Self { frame, wide, high } = self;
+        let bottom = frame.top + frame.height;
+        for (index, value) in across.values.iter().enumerate() {
+            let at = (frame.left + (index as f64 + 0.5) * wide, bottom + 15.0);
+            let tick = TICK.shortened(&Axis::tick(value), *wide);
+            shapes.push(text_around(TICK, colour::GREY, at, tick));
+        }
+        for (index, value) in up.values.iter().enumerate() {
+            let at = (frame.left - 5.0, bottom - (index as f64 + 0.5) * high + 3.7);
+            shapes.push(text_before(TICK, colour::GREY, at, Axis::tick(value)));
+        }
+        let at = (frame.left + frame.width / 2.0, bottom + 31.0);
+        shapes.push(text_around(TICK, colour::GREY, at, across.name.clone()));
     }
-    for (index, value) in up.values.iter().enumerate() {
-        let at = (frame.left - 5.0, bottom - (index as f64 + 0.5) * high + 3.7);
-        shapes.push(text_before(TICK, colour::GREY, at, Axis::tick(value)));
-    }
-    let at = (frame.left + frame.width / 2.0, bottom + 31.0);
-    shapes.push(text_around(TICK, colour::GREY, at, across.name.clone()));
 }
 
 fn data(studies: &[Study]) -> String {

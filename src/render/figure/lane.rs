@@ -8,8 +8,8 @@ use super::axis::{Axis, Span};
 use super::canvas::Shape;
 use super::colour;
 use super::font::Face;
-use crate::render::Cell;
 use crate::render::text::plus_minus;
+use crate::render::{Cell, Summary};
 
 /// Height of a lane without and with the paper's numbers.
 pub(super) const HEIGHT: f64 = 25.0;
@@ -20,6 +20,8 @@ const SPLIT_RADIUS: f64 = 2.25;
 const PAPER_RADIUS: f64 = 4.75;
 /// Splits are spread this far above and below their line, since equal accuracies are common.
 const SPREAD: f64 = 5.5;
+/// Splits of a lane with a dot.
+const MOST_DOTS: usize = 200;
 const WORDS: Face = Face::plain(10.5);
 /// Stands before a number that lies off the axis.
 pub(super) const OFF: &str = "◂";
@@ -124,7 +126,7 @@ impl Lane<'_> {
     }
 
     fn results(&self, cell: &Cell, mean: f64, y: f64, shapes: &mut Vec<Shape>) {
-        for (&split, &value) in &cell.values {
+        for (&split, &value) in dotted(cell.values.iter()) {
             let at = (self.place(value), y + SPREAD * scatter(split));
             shapes.push(split_dot(at, self.colour));
         }
@@ -162,6 +164,22 @@ pub(super) fn mean_dot(centre: (f64, f64), colour: RGBAColor) -> [Shape; 2] {
         dot(MEAN_RADIUS + 1.0, colour::WHITE),
         dot(MEAN_RADIUS, colour),
     ]
+}
+
+/// The splits of a lane that get a dot: evenly picked, since thousands would only make a blot.
+pub(super) fn dotted<I: ExactSizeIterator>(splits: I) -> impl Iterator<Item = I::Item> {
+    let step = splits.len().div_ceil(MOST_DOTS).max(1);
+    splits.step_by(step)
+}
+
+/// Says so where not every split has a dot.
+pub(super) fn undotted(summary: &Summary) -> String {
+    if summary.rows.iter().all(|row| row.splits() <= MOST_DOTS) {
+        return String::new();
+    }
+    format!(
+        " At most {MOST_DOTS} splits of a method have a dot, evenly picked; means and bars are of all."
+    )
 }
 
 /// The dot of one split.
@@ -241,5 +259,13 @@ mod tests {
         assert!(spread.iter().any(|place| *place > 0.5));
         assert!(spread.iter().any(|place| *place < -0.5));
         assert!(scatter(usize::MAX).abs() <= 1.0);
+    }
+
+    #[test]
+    fn thousands_of_splits_are_thinned_evenly() {
+        assert_eq!(dotted(0..200).count(), 200);
+        assert_eq!(dotted(0..1000).nth(1), Some(5));
+        assert_eq!(dotted(0..1001).count(), 167);
+        assert_eq!(dotted(0..0).count(), 0);
     }
 }

@@ -30,7 +30,7 @@ mod scale;
 mod sheet;
 mod time;
 
-use super::{ExportError, Summary};
+use super::{ExportError, Summary, Trace, protocol};
 use canvas::Picture;
 
 /// Panels that are drawn of very large experiments; the data has them all.
@@ -111,6 +111,33 @@ fn left_out(summary: &Summary, name: &str) -> String {
     )
 }
 
+/// What a figure of single fits shows: of which data, and of which split of how many.
+fn one_split(summary: &Summary, rows: impl Iterator<Item = usize> + Clone) -> String {
+    let splits = |row: usize| summary.plan.datasets.get(row).map(|data| data.splits.len());
+    let mut planned: Vec<usize> = rows.clone().filter_map(splits).collect();
+    planned.sort_unstable();
+    planned.dedup();
+    let split = match planned.as_slice() {
+        [1] => "Of the only split there is".to_owned(),
+        [several] => format!("Of the first of {several} splits"),
+        _ => "Of the first split of each dataset".to_owned(),
+    };
+    format!("{split}. {}", protocol::data(&summary.plan, rows))
+}
+
+/// What the steps of traces are called: networks train by epochs.
+fn unit(summary: &Summary, traces: &[&Trace]) -> &'static str {
+    let is_network = |trace: &&Trace| {
+        let column = summary.columns.get(trace.column);
+        column.is_some_and(|column| protocol::is_network(&column.method))
+    };
+    match traces.iter().filter(|trace| is_network(trace)).count() {
+        0 => "iteration",
+        networks if networks == traces.len() => "epoch",
+        _ => "iteration or epoch",
+    }
+}
+
 /// A caption: the state of the run, what is drawn, what to beware of, and where it comes from.
 fn caption(summary: &Summary, words: &str) -> String {
     let warnings = summary
@@ -120,5 +147,6 @@ fn caption(summary: &Summary, words: &str) -> String {
     let mut sentences = vec![summary.state.clone(), words.to_owned()];
     sentences.extend(warnings);
     sentences.push(summary.provenance.clone());
+    sentences.retain(|sentence| !sentence.is_empty());
     sentences.join(" ")
 }

@@ -238,6 +238,10 @@ impl Page<'_> {
              interval."
                 .to_owned(),
         ];
+        let undotted = lane::undotted(self.summary);
+        if !undotted.is_empty() {
+            sentences.push(undotted.trim().to_owned());
+        }
         let cells = || self.rows.iter().flat_map(|row| &row.cells);
         if self.rows.iter().any(|row| self.leaves_off(row)) {
             sentences.push(format!(

@@ -6,7 +6,7 @@ use super::canvas::Shape;
 use super::colour;
 use super::font::Face;
 use super::scale::Scale;
-use super::sheet::{Frame, text_around, text_at, text_before};
+use super::sheet::{Frame, Icon, text_around, text_at, text_before};
 
 const NAME: Face = Face::bold(12.5);
 const TICK: Face = Face::plain(10.5);
@@ -79,15 +79,17 @@ impl Plot {
             height,
         } = self.frame;
         let bottom = top + height;
+        let mut free = f64::NEG_INFINITY;
         for (place, label) in self.x.ticks() {
             let x = left + place * width;
             shapes.push(bar(x - 0.5, top, 1.0, height + 4.0, colour::GRID));
-            shapes.push(text_around(
-                TICK,
-                colour::GREY,
-                (x, bottom + 16.0),
-                label.to_owned(),
-            ));
+            // Where labels would touch, every other or more go without.
+            let reach = TICK.width(label) / 2.0;
+            if x - reach >= free {
+                free = x + reach + 4.0;
+                let at = (x, bottom + 16.0);
+                shapes.push(text_around(TICK, colour::GREY, at, label.to_owned()));
+            }
         }
         for (place, label) in self.y.ticks() {
             let y = bottom - place * height;
@@ -184,11 +186,17 @@ impl Look {
     pub(super) fn of(index: usize) -> Self {
         const MARKS: [Mark; 4] = [Mark::Dot, Mark::Square, Mark::Triangle, Mark::Diamond];
         // Neighbours differ in their mark as well, for those who see no colours at all.
-        let mark = (index + index / colour::SERIES.len()) % MARKS.len();
+        let colours = colour::SERIES.len();
+        let mark = (index % colours + index / colours) % MARKS.len();
         Self {
             colour: colour::series(index),
             mark: MARKS[mark],
         }
+    }
+
+    /// Its mark in a legend.
+    pub(super) fn icon(self) -> Icon {
+        Box::new(move |at, shapes| shapes.extend(self.mark.draw(at, 4.5, self.colour)))
     }
 }
 
@@ -221,5 +229,20 @@ impl Mark {
             },
         };
         vec![shape(radius + 1.0, colour::WHITE), shape(radius, colour)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_of_28_series_look_alike() {
+        let looks: Vec<String> = (0..28)
+            .map(|index| format!("{:?}", Look::of(index)))
+            .collect();
+        for (index, look) in looks.iter().enumerate() {
+            assert!(!looks[..index].contains(look), "series {index}");
+        }
     }
 }

@@ -6,8 +6,8 @@ use super::canvas::Shape;
 use super::colour;
 use super::font::Face;
 use super::plot::Look;
-use super::sheet::{Frame, Icon, Sheet, text_around, text_at};
-use super::{Drawn, caption};
+use super::sheet::{Frame, Sheet, text_around, text_at};
+use super::{Drawn, caption, one_split, unit};
 use crate::render::csv::quoted;
 use crate::render::{Summary, Trace};
 
@@ -17,6 +17,8 @@ const NAME: Face = Face::bold(12.5);
 const TICK: Face = Face::plain(10.0);
 /// From this ratio of the largest to the smallest objective on, axes are logarithmic.
 const WIDE: f64 = 30.0;
+/// Most classes whose objectives get a mark each; more would cover the lines.
+const MARKED: usize = 12;
 /// The paper's iteration between the first and the last.
 const BETWEEN: usize = 25;
 
@@ -43,35 +45,23 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     columns.sort_unstable();
     columns.dedup();
     let entries = columns.iter().enumerate().map(|(index, &column)| {
-        let look = Look::of(index);
-        let label = summary
-            .columns
-            .get(column)
-            .map_or(String::new(), |column| column.label.clone());
-        let icon: Icon =
-            Box::new(move |at, shapes| shapes.extend(look.mark.draw(at, 4.5, look.colour)));
-        (label, icon)
+        let label = (summary.columns.get(column)).map_or("", |column| column.label.as_str());
+        (label.to_owned(), Look::of(index).icon())
     });
     sheet.legend(entries.collect());
     for (row, traces) in &groups {
         let frames = sheet.grid(3, 3, 320.0);
         for (stage, frame) in frames.into_iter().enumerate() {
-            panel(
-                summary,
-                *row,
-                traces,
-                &columns,
-                stage,
-                frame,
-                &mut sheet.shapes,
-            );
+            let of = (*row, traces.as_slice());
+            panel(summary, of, &columns, stage, frame, &mut sheet.shapes);
         }
     }
     let words = format!(
-        "One spoke per class, of the first split: the smaller the polygon, the lower the objectives. The panels are \
-         of the first, of the {BETWEEN}th (or, of shorter trainings, the middle) and of the last iteration, counted \
-         from 0. Axes \
-         start at zero, or are logarithmic where it says so."
+        "One spoke per class: its objective, from the centre outwards; the smaller the polygon, the lower the \
+         objectives. The panels are of the first, of the {BETWEEN}th (or, of shorter trainings, the middle) and of \
+         the last iteration or epoch, counted from 0. Spokes start at zero, or are logarithmic where it says so; \
+         the number at the rim is the largest objective. {}",
+        one_split(summary, groups.iter().map(|(row, _)| *row))
     );
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
     Some(Drawn {
@@ -110,120 +100,127 @@ fn place(trace: &Trace, stage: usize) -> usize {
     }
 }
 
+/// A panel: where its spokes lie and how far its values reach along them.
+struct Wheel {
+    centre: (f64, f64),
+    radius: f64,
+    spokes: usize,
+    smallest: f64,
+    largest: f64,
+}
+
+impl Wheel {
+    fn new(frame: Frame, objectives: &[&Vec<f64>]) -> Self {
+        let all = || objectives.iter().flat_map(|values| values.iter().copied());
+        let room = frame.height - 40.0;
+        Self {
+            centre: (
+                frame.left + frame.width / 2.0,
+                frame.top + 30.0 + room / 2.0,
+            ),
+            radius: (frame.width.min(room) / 2.0 - 14.0).max(20.0),
+            spokes: (objectives.iter().map(|values| values.len()).max()).unwrap_or(0),
+            smallest: all().fold(f64::INFINITY, f64::min),
+            largest: all().fold(f64::MIN_POSITIVE, f64::max),
+        }
+    }
+
+    fn is_log(&self) -> bool {
+        self.smallest > 0.0 && self.largest / self.smallest > WIDE
+    }
+
+    /// How far out a value lies, 1 being the rim.
+    fn reach(&self, value: f64) -> f64 {
+        if !self.is_log() {
+            return value / self.largest;
+        }
+        // The smallest value keeps a distance from the centre, or its spoke would not be seen.
+        let low = (self.smallest / 1.5).ln();
+        (value.ln() - low) / (self.largest.ln() - low)
+    }
+
+    fn at(&self, spoke: usize, share: f64) -> (f64, f64) {
+        let angle = TAU * spoke as f64 / self.spokes.max(1) as f64;
+        (
+            self.centre.0 + share * self.radius * angle.sin(),
+            self.centre.1 - share * self.radius * angle.cos(),
+        )
+    }
+
+    /// Spokes with the names of their classes, rings, and the value of the outermost one.
+    fn web(&self, classes: &[String], shapes: &mut Vec<Shape>) {
+        let line = |points| Shape::Line {
+            points,
+            thick: 1.0,
+            colour: colour::GRID,
+        };
+        for share in [0.25, 0.5, 0.75, 1.0] {
+            let ring = (0..=self.spokes).map(|spoke| self.at(spoke, share));
+            shapes.push(line(ring.collect()));
+        }
+        for spoke in 0..self.spokes {
+            shapes.push(line(vec![self.centre, self.at(spoke, 1.0)]));
+            let (x, y) = self.at(spoke, 1.09);
+            let name = classes.get(spoke).map_or("", String::as_str);
+            let name = TICK.shortened(name, 40.0);
+            shapes.push(text_around(TICK, colour::GREY, (x, y + 3.5), name));
+        }
+        let rim = (self.centre.0 + 4.0, self.centre.1 - self.radius + 12.0);
+        let largest = format!("{:.3}", self.largest);
+        shapes.push(text_at(TICK, colour::GREY, rim, largest));
+    }
+
+    fn polygon(&self, objectives: &[f64], look: Look, shapes: &mut Vec<Shape>) {
+        let points: Vec<_> = (objectives.iter().enumerate())
+            .map(|(spoke, value)| self.at(spoke, self.reach(*value)))
+            .collect();
+        let closed = points.iter().chain(points.first()).copied().collect();
+        shapes.push(Shape::Area {
+            points: points.clone(),
+            colour: colour::faint(look.colour, 0.12),
+        });
+        shapes.push(Shape::Line {
+            points: closed,
+            thick: 1.75,
+            colour: look.colour,
+        });
+        if self.spokes <= MARKED {
+            let marks = points
+                .into_iter()
+                .flat_map(|at| look.mark.draw(at, 3.0, look.colour));
+            shapes.extend(marks);
+        }
+    }
+}
+
+/// Draws a dataset's objectives at one stage; `columns` gives methods their looks.
 fn panel(
     summary: &Summary,
-    row: usize,
-    traces: &[&Trace],
+    (row, traces): (usize, &[&Trace]),
     columns: &[usize],
     stage: usize,
     frame: Frame,
     shapes: &mut Vec<Shape>,
 ) {
-    let drawn: Vec<(usize, &Vec<f64>)> = traces
-        .iter()
-        .map(|trace| (trace.column, &trace.points[place(trace, stage)].objectives))
-        .collect();
-    let iteration = traces
-        .first()
-        .map_or(0, |trace| trace.points[place(trace, stage)].iteration);
-    let all = || {
-        drawn
-            .iter()
-            .flat_map(|(_, objectives)| objectives.iter().copied())
-    };
-    let largest = all().fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-    let smallest = all().fold(f64::INFINITY, f64::min);
-    let is_log = smallest > 0.0 && largest / smallest > WIDE;
-    let reach = |value: f64| {
-        if is_log {
-            let (low, high) = ((smallest / 1.5).ln(), largest.ln());
-            (value.ln() - low) / (high - low)
-        } else {
-            value / largest
-        }
-    };
-    let dataset = summary.rows.get(row).map_or("", |row| row.dataset.as_str());
-    let scale = if is_log { ", logarithmic" } else { "" };
-    let name = NAME.shortened(
-        &format!("{dataset}, iteration {iteration}{scale}"),
-        frame.width,
+    let point = |trace: &&Trace| trace.points[place(trace, stage)].clone();
+    let drawn: Vec<_> = traces.iter().map(point).collect();
+    let objectives: Vec<&Vec<f64>> = drawn.iter().map(|point| &point.objectives).collect();
+    let wheel = Wheel::new(frame, &objectives);
+    let data = summary.plan.datasets.get(row);
+    let name = format!(
+        "{}, {} {}{}",
+        data.map_or("", |data| data.name.as_str()),
+        unit(summary, traces),
+        drawn.first().map_or(0, |point| point.iteration),
+        if wheel.is_log() { ", logarithmic" } else { "" }
     );
-    shapes.push(text_at(
-        NAME,
-        colour::INK,
-        (frame.left, frame.top + 12.0),
-        name,
-    ));
-    let centre = (
-        frame.left + frame.width / 2.0,
-        frame.top + 30.0 + (frame.height - 40.0) / 2.0,
-    );
-    let radius = (frame.width.min(frame.height - 40.0) / 2.0 - 14.0).max(20.0);
-    let spokes = drawn
-        .iter()
-        .map(|(_, objectives)| objectives.len())
-        .max()
-        .unwrap_or(0);
-    let at = |spoke: usize, share: f64| {
-        let angle = TAU * spoke as f64 / spokes.max(1) as f64;
-        (
-            centre.0 + share * radius * angle.sin(),
-            centre.1 - share * radius * angle.cos(),
-        )
-    };
-    for share in [0.25, 0.5, 0.75, 1.0] {
-        let points = (0..=spokes).map(|spoke| at(spoke, share)).collect();
-        shapes.push(Shape::Line {
-            points,
-            thick: 1.0,
-            colour: colour::GRID,
-        });
-    }
-    let names = summary
-        .plan
-        .datasets
-        .get(row)
-        .map(|dataset| &dataset.classes);
-    for spoke in 0..spokes {
-        shapes.push(Shape::Line {
-            points: vec![centre, at(spoke, 1.0)],
-            thick: 1.0,
-            colour: colour::GRID,
-        });
-        let name = names
-            .and_then(|names| names.get(spoke))
-            .map_or(String::new(), |name| name.clone());
-        let (x, y) = at(spoke, 1.09);
-        shapes.push(text_around(
-            TICK,
-            colour::GREY,
-            (x, y + 3.5),
-            TICK.shortened(&name, 40.0),
-        ));
-    }
-    let outermost = text_at(
-        TICK,
-        colour::GREY,
-        (centre.0 + 4.0, centre.1 - radius + 12.0),
-        format!("{largest:.3}"),
-    );
-    shapes.push(outermost);
-    for (column, objectives) in drawn {
-        let look = Look::of(columns.iter().position(|c| *c == column).unwrap_or(0));
-        let mut points: Vec<_> = (objectives.iter().enumerate())
-            .map(|(spoke, value)| at(spoke, reach(*value)))
-            .collect();
-        let area = points.clone();
-        points.extend(points.first().copied());
-        shapes.push(Shape::Area {
-            points: area,
-            colour: colour::faint(look.colour, 0.12),
-        });
-        shapes.push(Shape::Line {
-            points,
-            thick: 1.75,
-            colour: look.colour,
-        });
+    let at = (frame.left, frame.top + 12.0);
+    let name = NAME.shortened(&name, frame.width);
+    shapes.push(text_at(NAME, colour::INK, at, name));
+    wheel.web(data.map_or(&[], |data| data.classes.as_slice()), shapes);
+    for (trace, objectives) in traces.iter().zip(objectives) {
+        let index = columns.iter().position(|column| *column == trace.column);
+        wheel.polygon(objectives, Look::of(index.unwrap_or(0)), shapes);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::plot::{Look, Plot};
 use super::scale::Scale;
-use super::sheet::{Icon, Sheet};
+use super::sheet::Sheet;
 use super::{Drawn, MOST, MOST_PANELS, caption, left_out};
 use crate::render::csv::{optional, quoted};
 use crate::render::{Cell, Row, Summary};
@@ -24,12 +24,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
         .iter()
         .take(MOST)
         .enumerate()
-        .map(|(index, column)| {
-            let look = Look::of(index);
-            let icon: Icon =
-                Box::new(move |at, shapes| shapes.extend(look.mark.draw(at, 4.5, look.colour)));
-            (column.label.clone(), icon)
-        });
+        .map(|(index, column)| (column.label.clone(), Look::of(index).icon()));
     sheet.legend(entries.collect());
     let columns = rows.len().min(3);
     let frames = sheet.grid(rows.len(), columns, 250.0);

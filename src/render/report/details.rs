@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::ledger::{Record, Status};
 use crate::render::Summary;
+use crate::render::protocol::parameters;
 use crate::render::text::clean;
 
 /// Longest reason of a failure; the ledger has it in full.
@@ -49,14 +50,27 @@ pub(super) fn json(summary: &Summary) -> String {
 
 /// Parameters are written once: most cells of a method share them.
 #[derive(Default)]
-struct Interned {
+struct Interned<'a> {
     texts: Vec<String>,
     places: HashMap<String, usize>,
+    /// The last ones asked for, which the next split mostly has, too.
+    last: Option<(&'a Value, usize)>,
 }
 
-impl Interned {
-    fn place(&mut self, params: &Value) -> usize {
-        let text = spelt(params);
+impl<'a> Interned<'a> {
+    fn place(&mut self, params: &'a Value) -> usize {
+        match self.last {
+            Some((last, place)) if last == params => place,
+            _ => {
+                let place = self.find(params);
+                self.last = Some((params, place));
+                place
+            }
+        }
+    }
+
+    fn find(&mut self, params: &Value) -> usize {
+        let text = parameters(params);
         if let Some(place) = self.places.get(&text) {
             return *place;
         }
@@ -66,27 +80,8 @@ impl Interned {
     }
 }
 
-/// `c 1, r 0.1, scheme ovr`.
-pub(super) fn spelt(params: &Value) -> String {
-    let Some(params) = params.as_object() else {
-        return params.to_string();
-    };
-    let parts: Vec<String> = params
-        .iter()
-        .map(|(name, value)| match value {
-            Value::String(text) => format!("{name} {text}"),
-            Value::Number(number) if number.is_f64() => {
-                format!("{name} {}", number.as_f64().unwrap_or(0.0))
-            }
-            Value::Object(_) => format!("{name} ({})", spelt(value)),
-            other => format!("{name} {other}"),
-        })
-        .collect();
-    parts.join(", ")
-}
-
 /// One split; numbers that are not finite are left out, as JSON has none.
-fn split(record: &Record, interned: &mut Interned, text: &mut String) {
+fn split<'a>(record: &'a Record, interned: &mut Interned<'a>, text: &mut String) {
     let accuracy = record
         .accuracy
         .filter(|a| record.status == Status::Ok && a.is_finite());
@@ -130,14 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_read_like_words() {
-        let params =
-            json!({"c": 1.0, "d": "2K", "bias": false, "gpi": {"shift": 0.5, "rounds": 25}});
-        assert_eq!(
-            spelt(&params),
-            "c 1, d 2K, bias false, gpi (shift 0.5, rounds 25)"
-        );
-        assert_eq!(spelt(&Value::Null), "null");
+    fn three_digits_are_kept() {
         assert_eq!(significant(0.123456), 0.123);
     }
 }

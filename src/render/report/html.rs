@@ -65,11 +65,19 @@ impl Field {
     }
 }
 
+/// Columns beyond which a table is printed in smaller letters, so as not to run off the paper.
+const MANY: usize = 10;
+
 /// A table that can be sorted, in a box that scrolls if it is too wide.
 pub(super) fn table(caption: &str, header: &[String], words: usize, rows: &[Vec<Field>]) -> String {
-    let mut text = "<div class=\"wide\"><table>\n".to_owned();
+    let class = if header.len() > MANY {
+        " class=\"many\""
+    } else {
+        ""
+    };
+    let mut text = format!("<div class=\"wide\"><table{class}>\n");
     if !caption.is_empty() {
-        text += &format!("<caption>{}</caption>\n", escape(caption));
+        text += &format!("<caption><span>{}</span></caption>\n", escape(caption));
     }
     text += "<thead><tr>";
     for (index, name) in header.iter().enumerate() {

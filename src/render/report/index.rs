@@ -3,15 +3,33 @@
 use std::collections::BTreeSet;
 
 use super::html::{self, Field, escape, list, table};
-use super::sections;
+use super::{INDEX, sections};
 use crate::render::figure;
-use crate::render::{Answer, Claim, ExportError, Summary};
+use crate::render::{Answer, Claim, Drawn, ExportError, Summary};
 use crate::spec::Protocol;
 use crate::stats::Reproduction;
 
-/// The page over experiments, each with the address of its report seen from the page.
-pub(in crate::render) fn index(experiments: &[(String, &Summary)]) -> Result<Vec<u8>, ExportError> {
+/// Name of the file with the numbers of the page's figure, beside the page.
+const NUMBERS: &str = "index-effect.csv";
+
+/// The page over experiments, each with the address of its report seen from the page, and the files that go
+/// beside it.
+pub(in crate::render) fn index(
+    experiments: &[(String, &Summary)],
+) -> Result<Vec<(&'static str, Vec<u8>)>, ExportError> {
     let summaries: Vec<&Summary> = experiments.iter().map(|(_, summary)| *summary).collect();
+    let effect = figure::effect::figure(&summaries);
+    let page = page(experiments, &summaries, effect.as_ref())?;
+    let mut files = vec![(INDEX, page.into_bytes())];
+    files.extend(effect.map(|drawn| (NUMBERS, drawn.data.into_bytes())));
+    Ok(files)
+}
+
+fn page(
+    experiments: &[(String, &Summary)],
+    summaries: &[&Summary],
+    effect: Option<&Drawn>,
+) -> Result<String, ExportError> {
     let title = format!("{} experiments", experiments.len());
     let mut body = format!(
         "<header>\n<h1>{title}</h1>\n<p class=\"lead\">What each found, and what they say together about the \
@@ -21,14 +39,14 @@ pub(in crate::render) fn index(experiments: &[(String, &Summary)]) -> Result<Vec
         "<section id=\"experiments\">\n<h2>Experiments</h2>\n{}</section>\n",
         overview(experiments)
     );
-    let claims = claims(&summaries);
+    let claims = claims(summaries);
     if !claims.is_empty() {
         body += &format!(
             "<section id=\"claims\">\n<h2>The paper's claims under each protocol</h2>\n{claims}</section>\n"
         );
     }
-    if let Some(drawn) = figure::effect::figure(&summaries) {
-        let figure = sections::figures(&[drawn])?;
+    if let Some(drawn) = effect {
+        let figure = sections::figure(drawn, NUMBERS)?;
         body +=
             &format!("<section id=\"figures\">\n<h2>Scheme and tuning</h2>\n{figure}</section>\n");
     }
@@ -42,7 +60,7 @@ pub(in crate::render) fn index(experiments: &[(String, &Summary)]) -> Result<Vec
         );
     }
     body += "</main>\n";
-    Ok(html::page(&title, &body).into_bytes())
+    Ok(html::page(&title, &body))
 }
 
 fn overview(experiments: &[(String, &Summary)]) -> String {

@@ -1,7 +1,7 @@
 //! `report.html`: everything about a results folder on one page that needs nothing but a browser.
 //!
-//! [`page`] puts [`sections`] one below the other: words first, then verdicts, tables, figures,
-//! protocol, data, machine and how to repeat it. [`details`] is what cells show when pointed at,
+//! [`page`] puts sections one below the other: first those of [`sections`], words, verdicts, tables and
+//! figures, then those of [`setup`], protocol, data, machine and how to repeat it. [`details`] is what cells show when pointed at,
 //! [`html`] escapes and builds tables, `style.css` and `script.js` go into the page as they are.
 //! [`index`] is the page over several experiments.
 
@@ -9,10 +9,11 @@ mod details;
 mod html;
 mod index;
 mod sections;
+mod setup;
 
 pub(super) use index::index;
 
-use super::{ExportError, Exporter, Summary};
+use super::{Drawn, ExportError, Exporter, Summary};
 use html::escape;
 
 /// Name of the page in a results folder.
@@ -33,28 +34,31 @@ impl Exporter for Report {
     }
 
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        page(summary)
+        page(summary, &super::figures(summary))
+    }
+
+    fn export_with(&self, summary: &Summary, figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
+        page(summary, figures)
     }
 }
 
 /// The whole page.
-fn page(summary: &Summary) -> Result<Vec<u8>, ExportError> {
-    let figures = super::figures(summary);
+fn page(summary: &Summary, figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
     let parts: Vec<(&str, &str, String)> = vec![
         ("words", "In words", sections::words(summary)),
         ("verdict", "Beside the paper", sections::verdicts(summary)),
         ("claims", "The paper's claims", sections::claims(summary)),
         ("accuracy", "Test accuracy", sections::accuracy(summary)),
         ("tests", "Differences and tests", sections::tests(summary)),
-        ("figures", "Figures", sections::figures(&figures)?),
+        ("figures", "Figures", sections::figures(figures)?),
         (
             "protocol",
             "Protocol and deviations",
-            sections::protocol(summary),
+            setup::protocol(summary),
         ),
-        ("data", "Data", sections::data(summary)),
-        ("machine", "Machine", sections::machine(summary)),
-        ("repeat", "How to repeat it", sections::repeat(summary)),
+        ("data", "Data", setup::data(summary)),
+        ("machine", "Machine", setup::machine(summary)),
+        ("repeat", "How to repeat it", setup::repeat(summary)),
     ];
     let parts: Vec<_> = parts
         .into_iter()

@@ -39,9 +39,14 @@ if (source && box) {
     return element;
   };
   let pinned = false;
+  const pin = (on) => {
+    pinned = on;
+    // Until it is pinned the box lets the pointer through: where it covers the cell it would close itself.
+    box.classList.toggle("pinned", on);
+  };
   const hide = () => {
     box.hidden = true;
-    pinned = false;
+    pin(false);
   };
   const show = (button) => {
     const [row, column] = button.dataset.cell.split(",").map(Number);
@@ -97,7 +102,7 @@ if (source && box) {
     });
     button.addEventListener("click", () => {
       show(button);
-      pinned = true;
+      pin(true);
     });
   }
   document.addEventListener("keydown", (event) => {

@@ -43,9 +43,6 @@ pub struct Laplacian {
     entries: Vec<(usize, f64)>,
 }
 
-/// Columns that are multiplied together.
-const LANES: usize = 8;
-
 impl Laplacian {
     /// The graph of the rows of `x`.
     pub fn new(x: ArrayView2<'_, f64>, options: &GraphOptions, par: Par) -> Self {
@@ -122,29 +119,14 @@ impl Laplacian {
         let source = m.transpose().to_owned();
         let mut product = Mat::zeros(m.ncols(), m.nrows());
         for i in 0..self.n() {
-            let chunks = column_mut(&mut product, i).chunks_mut(LANES).enumerate();
-            for (chunk, target) in chunks {
-                let place = chunk * LANES..chunk * LANES + target.len();
-                self.row_times(i, target, |j| &column(source.as_ref(), j)[place.clone()]);
-            }
-        }
-        product.transpose().to_owned()
-    }
-
-    /// Row `i` of L times some columns of a matrix with rows `source(j)`, at most [`LANES`].
-    #[inline(always)]
-    fn row_times<'m>(&self, i: usize, target: &mut [f64], source: impl Fn(usize) -> &'m [f64]) {
-        // Whole chunks stay in registers.
-        let mut sums = [0.0; LANES];
-        for &(j, weight) in self.row(i) {
-            match <&[f64; LANES]>::try_from(source(j)) {
-                Ok(source) => (sums.iter_mut().zip(source)).for_each(|(sum, x)| *sum += weight * x),
-                Err(_) => {
-                    (sums.iter_mut().zip(source(j))).for_each(|(sum, x)| *sum += weight * x);
+            let target = column_mut(&mut product, i);
+            for &(j, weight) in self.row(i) {
+                for (target, source) in target.iter_mut().zip(column(source.as_ref(), j)) {
+                    *target += weight * source;
                 }
             }
         }
-        target.copy_from_slice(&sums[..target.len()]);
+        product.transpose().to_owned()
     }
 
     /// `L x`.

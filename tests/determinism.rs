@@ -95,6 +95,7 @@ fn jobs_and_threads_change_nothing() {
     run(&folder, "one", &spec, "--jobs 1 --threads 1");
     run(&folder, "jobs", &spec, "--jobs 2 --threads 1");
     run(&folder, "threads", &spec, "--jobs 1 --threads 2");
+    run(&folder, "both", &spec, "--jobs 2 --threads 2");
     assert_eq!(essences(&folder, "one").len(), 15);
     assert_eq!(essences(&folder, "one"), essences(&folder, "jobs"));
     // Threads may sum in another order, so certificates agree up to rounding only.
@@ -105,7 +106,8 @@ fn jobs_and_threads_change_nothing() {
             .collect()
     };
     assert_eq!(accuracies("one"), accuracies("threads"));
-    for out in ["jobs", "threads"] {
+    assert_eq!(accuracies("one"), accuracies("both"));
+    for out in ["jobs", "threads", "both"] {
         for file in ["table.csv", "table.md", "table.tex", "splits.json"] {
             assert_eq!(
                 text(&folder, "one", file),
@@ -129,7 +131,11 @@ fn threads_change_no_fit_beyond_rounding() {
         let params = json!({"scheme": scheme});
         let method = registry::find(name).unwrap().configure(&params).unwrap();
         let machine = method.fit(&problem, &Seed::root(6)).unwrap().machine;
-        machine.decision(problem.cross(of(&part.test).view()).as_ref(), par)
+        let cross = problem.cross(of(&part.test).view());
+        (
+            machine.decision(cross.as_ref(), par),
+            machine.predict(cross.as_ref(), par),
+        )
     };
     for name in ["twsvm", "pintwsvm", "k-npsvcpp"] {
         for scheme in ["ovr", "rvo"] {
@@ -137,8 +143,9 @@ fn threads_change_no_fit_beyond_rounding() {
                 fit(Par::Seq, name, scheme),
                 fit(Par::rayon(2), name, scheme),
             );
-            let apart = (&one - &two).norm_max() / one.norm_max();
+            let apart = (&one.0 - &two.0).norm_max() / one.0.norm_max();
             assert!(apart < 1e-3, "{name} {scheme}: {apart}");
+            assert_eq!(one.1, two.1, "{name} {scheme}");
         }
     }
 }

@@ -196,7 +196,7 @@ fn every_number_of_the_paper_has_a_verdict() {
     assert_eq!(verdict(3, 1), Reproduction::Reproduced, "within the margin");
     let expected = "Of 16 numbers of the paper's Table 2: 6 reproduced, 2 higher here, 0 lower here and 8 not \
          run; of the last, 4 have a number here, but of another problem. Reproduced only means not told apart: a \
-         difference had to exceed 0.50 to 1.58 points (median 0.65) to be seen.";
+         difference had to exceed 0.50 to 1.58 points (median 0.65) to be counted.";
     assert_eq!(summary.findings[0], expected);
 }
 

@@ -176,7 +176,7 @@ fn a_submission_is_noted_watched_and_completed() {
     for line in [
         "slurm: 1 pending (Priority)\n",
         "  shards of job 43 that ended with work left: 1 (out_of_memory)\n",
-        "  submit them again: npsvcpp submit tiny.yaml --slurm --out out --array 3 --max-parallel 20 --retry-failed\n",
+        "  submit them again: npsvcpp submit tiny.yaml --slurm --out out --array 3 --max-parallel 20 --offline --retry-failed\n",
     ] {
         assert!(status.out.contains(line), "{line}{}", status.out);
     }

@@ -263,6 +263,9 @@ fn command(arguments: &SubmitArgs, shards: usize, out: &Path) -> String {
     if let Some(data) = &arguments.data.folder {
         words.push(format!("--data {}", quoted(data)));
     }
+    if arguments.data.offline {
+        words.push("--offline".into());
+    }
     let options = [
         ("time", arguments.time.clone()),
         ("memory", arguments.memory.clone()),

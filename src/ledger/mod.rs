@@ -1,9 +1,9 @@
 //! The ledger: one JSON object per line, append-only, the only source of truth of a results folder.
 //!
-//! Every line is written whole as its cell ends, and synced to the disk at most a tenth of a second
-//! later unless the next cell takes longer: a killed program loses nothing, a machine that loses power
-//! at most some cells that took no longer than that. A line torn by a crash is passed over by the reader and named in its warnings; the writer starts a fresh line
-//! after it, so nothing is ever rewritten.
+//! Every line is written whole as its cell ends: a killed program loses nothing. It is synced to the disk
+//! at once if its cell took a tenth of a second or more, else together with others, so that a machine that
+//! loses power loses only cells that were quickly made. A line torn by a crash is passed over by the reader
+//! and named in its warnings; the writer starts a fresh line after it, so nothing is ever rewritten.
 //!
 //! A folder may have several ledgers: its own and one per shard. [`read_folder`] takes them as one,
 //! [`merge()`] joins them.
@@ -261,10 +261,12 @@ impl Writer {
         }))
     }
 
-    /// Appends one record; waits until it is on the disk, unless that was done a moment ago.
+    /// Appends one record; waits until it is on the disk, unless its cell was short and that was done a
+    /// moment ago.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         self.write(record)?;
-        if self.synced.elapsed() < SYNC_EVERY {
+        let is_short = record.fit_seconds.unwrap_or_default() < SYNC_EVERY.as_secs_f64();
+        if is_short && self.synced.elapsed() < SYNC_EVERY {
             return Ok(());
         }
         self.sync()

@@ -85,17 +85,17 @@ fn short(p: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A mean without the last digits, so that equal accuracies in another order are ties.
-fn level(mean: f64) -> f64 {
-    (mean / stats::SAME).round() * stats::SAME
-}
-
 /// Ranks over the rows that every method completed, if there are two.
 pub(super) fn ranks(rows: &[Row]) -> Option<Ranks> {
     let complete: Vec<Vec<f64>> = rows
         .iter()
         .filter(|row| row.cells.len() > 1 && row.cells.iter().all(|c| c.counts.complete()))
-        .filter_map(|row| row.cells.iter().map(|cell| cell.mean.map(level)).collect())
+        .filter_map(|row| {
+            row.cells
+                .iter()
+                .map(|cell| cell.mean.map(stats::level))
+                .collect()
+        })
         .collect();
     if complete.len() < 2 {
         return None;
@@ -126,7 +126,13 @@ pub(super) fn tallies(
                 .iter()
                 .filter_map(|row| {
                     let (ours, theirs) = (row.cells.get(reference)?, row.cells.get(column)?);
-                    Some((theirs, ours.mean? - theirs.mean?))
+                    // Of the splits that both have, where there are two: as the tests see it.
+                    let paired = theirs.paired.as_ref();
+                    let difference = match paired {
+                        Some(paired) => paired.naive.mean_difference,
+                        None => ours.mean? - theirs.mean?,
+                    };
+                    Some((theirs, difference))
                 })
                 .collect();
             if column == reference || common.is_empty() {

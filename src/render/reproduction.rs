@@ -46,7 +46,7 @@ pub(super) fn legend() -> String {
     format!(
         "Verdict on a number of the paper: higher or lower if ours differs from it by Welch's test \
          (level {}, the paper's mean, deviation and {PAPER_RUNS} runs) and by more than {} points, or \
-         by more than that alone where either is a single run; reproduced if not told apart so, which does not \
+         by more than that alone where either is a single run; reproduced otherwise, which does not \
          show them to be equal; not run if we have no number for the same problem.",
         Reproduction::LEVEL,
         Reproduction::MARGIN
@@ -117,7 +117,25 @@ fn power(rows: &[Row]) -> String {
             number(*most)
         )
     };
-    format!(" Reproduced only means not told apart: a difference had to exceed {range} to be seen.")
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let small = cells
+        .filter(|cell| cell.reproduction == Some(Reproduction::Reproduced))
+        .filter(|cell| (cell.welch.as_ref()).is_some_and(|test| test.p < Reproduction::LEVEL))
+        .count();
+    let but = match small {
+        0 => String::new(),
+        1 => format!(
+            ", or in 1 case only by {} points or less",
+            Reproduction::MARGIN
+        ),
+        some => format!(
+            ", or in {some} cases only by {} points or less",
+            Reproduction::MARGIN
+        ),
+    };
+    format!(
+        " Reproduced only means not told apart{but}: a difference had to exceed {range} to be counted."
+    )
 }
 
 /// The smallest difference that would have been seen in a cell; `None` where nothing was judged.

@@ -225,7 +225,7 @@ fn marks(summary: &Summary) -> Option<String> {
         .count();
     (lost > 0).then(|| {
         format!(
-            "marks that do not survive the correction for overlapping training sets: {lost} of {}",
+            "marks of the paired t-test that the one corrected for overlapping training sets leaves none of: {lost} of {}",
             naive.len()
         )
     })

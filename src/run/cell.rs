@@ -20,7 +20,7 @@ use crate::model::registry::Configured;
 use crate::model::{Fit, Pictures, Problem, Watched};
 use crate::seed::Seed;
 use crate::solve::Certificate;
-use crate::spec::Recording;
+use crate::spec::{Recording, SelectOn};
 use crate::wording::panic_text;
 
 /// What every record of a run has in common.
@@ -171,7 +171,11 @@ impl<'a> Bench<'a> {
             checkpoint: None,
         };
         let compute = || {
-            let seed = self.seed("select", split, candidates.entry.name());
+            let purpose = match settings.on {
+                SelectOn::Test => "fit",
+                SelectOn::Training => "select",
+            };
+            let seed = self.seed(purpose, split, candidates.entry.name());
             let experiment = &self.prepared.plan.experiment;
             select::select(
                 experiment,

@@ -135,7 +135,11 @@ pub fn select(
         })
         .collect();
     for (number, round) in rounds.iter().enumerate() {
-        let seed = seed.child(format!("fold {number}"));
+        // What is scored on test samples is the very fit that comes last.
+        let seed = match settings.on {
+            SelectOn::Test => seed.clone(),
+            SelectOn::Training => seed.child(format!("fold {number}")),
+        };
         score_round(
             experiment,
             source,

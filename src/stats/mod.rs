@@ -35,6 +35,12 @@ pub use welch::{Reproduction, Sample, Welch, welch};
 /// Accuracies in percent that are closer than this are the same but for rounding.
 pub const SAME: f64 = 1e-9;
 
+/// A value without the digits that rounding makes: what is equal but for them is equal after it, so that
+/// ties are ties.
+pub fn level(value: f64) -> f64 {
+    (value / SAME).round() * SAME
+}
+
 /// Arithmetic mean; `None` for no values, or values that are not finite.
 pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
@@ -49,6 +55,10 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
         return None;
     }
     let centre = mean(values)?;
+    // The mean of equal values need not be one of them.
+    if centre.is_finite() && values.iter().all(|value| *value == values[0]) {
+        return Some(0.0);
+    }
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{mean, standard_deviation};
+use super::{level, mean, standard_deviation};
 
 /// A two-sided t-test of "the mean difference is zero".
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,10 +39,11 @@ impl TTest {
 
 /// `ours - theirs` on the splits that both have, in order of the split.
 ///
-/// A method that failed on a split is compared on the others; the length says on how many.
+/// A method that failed on a split is compared on the others; the length says on how many. Accuracies are
+/// `100 k / n`, whose differences are equal only up to rounding: see [`level`].
 pub fn common_differences(ours: &BTreeMap<usize, f64>, theirs: &BTreeMap<usize, f64>) -> Vec<f64> {
     ours.iter()
-        .filter_map(|(split, value)| Some(value - theirs.get(split)?))
+        .filter_map(|(split, value)| Some(level(value - theirs.get(split)?)))
         .collect()
 }
 
@@ -108,6 +109,22 @@ pub(super) fn two_sided(t: f64, freedom: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn differences_of_percentages_are_ties_where_the_counts_are() {
+        let of = |counts: [u32; 5]| -> BTreeMap<usize, f64> {
+            let percent = |count: u32| 100.0 * f64::from(count) / 360.0;
+            counts.map(percent).into_iter().enumerate().collect()
+        };
+        let (ours, theirs) = (of([301, 299, 317, 333, 310]), of([298, 296, 314, 330, 307]));
+        let differences = common_differences(&ours, &theirs);
+        assert!(
+            differences.iter().all(|d| *d == differences[0]),
+            "{differences:?}"
+        );
+        assert_eq!(cohens_dz(&differences), Some(f64::INFINITY));
+        assert_eq!(paired_t(&differences).map(|test| test.p), Some(0.0));
+    }
 
     #[test]
     fn no_difference_at_all_is_no_evidence() {

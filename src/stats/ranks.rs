@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::{holm, signed_rank};
+use super::{holm, level, signed_rank};
 
 /// Friedman's test of "all methods rank alike".
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,9 @@ pub fn pairwise_signed_rank(rows: &[Vec<f64>]) -> Vec<Pair> {
     let pairs = (0..columns).flat_map(|first| (first + 1..columns).map(move |b| (first, b)));
     let mut tested: Vec<Pair> = pairs
         .filter_map(|(first, second)| {
-            let d: Vec<f64> = rows.iter().map(|row| row[first] - row[second]).collect();
+            let d: Vec<f64> = (rows.iter())
+                .map(|row| level(row[first] - row[second]))
+                .collect();
             let p = signed_rank(&d)?.p;
             Some(Pair {
                 first,

@@ -101,7 +101,7 @@ fn legend() -> Vec<(String, Icon)> {
     });
     vec![
         (
-            "reproduced: not told apart".to_owned(),
+            "reproduced: not told apart, or by little".to_owned(),
             mark(Reproduction::Reproduced),
         ),
         ("higher or lower".to_owned(), mark(Reproduction::Higher)),

@@ -21,9 +21,7 @@ pub(super) fn warnings(summary: &Summary) -> String {
 
 pub(super) fn words(summary: &Summary) -> String {
     let protocol = summary.protocol.map(|protocol| match protocol {
-        Protocol::Paper => {
-            "Protocol paper: one documented, fixed setting per method, tuned on nothing."
-        }
+        Protocol::Paper => "Protocol paper: one documented, fixed setting per method.",
         Protocol::Tuned => {
             "Protocol tuned: the same budget of cross-validation on training data for every method."
         }

@@ -111,7 +111,9 @@ pub fn unfinished(
     let is_left = |index: usize| match status.get(plan.cells[index].cell.as_str()) {
         None => true,
         Some(Status::Ok) => false,
-        Some(Status::Failed | Status::Skipped) => retry_failed,
+        Some(Status::Failed) => retry_failed,
+        // What was in the way may be gone, such as too small a budget of memory; `run` tries again too.
+        Some(Status::Skipped) => true,
     };
     let numbers = shard_numbers(plan, shards);
     let part = Part {

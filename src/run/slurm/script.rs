@@ -137,7 +137,8 @@ impl Submission {
                 quoted(&self.program),
                 quoted(&self.spec)
             ),
-            format!("--out {} --offline", quoted(&self.out)),
+            // A cell that dies for want of memory must not take the rest of its shard along.
+            format!("--out {} --offline --isolate", quoted(&self.out)),
         ];
         if let Some(data) = &self.data {
             words.push(format!("--data {}", quoted(data)));

@@ -445,7 +445,9 @@ fn methods_and_their_parameters() {
             ),
             (
                 "k-twin: {graph: [paper]}",
-                &["x.yaml:5:21: `graph` of `k-twin` is a list, expected a mapping"],
+                &[
+                    "x.yaml:5:22: item 1 of `graph` of `k-twin` is the string \"paper\", expected a mapping",
+                ],
             ),
             (
                 "k-twin: {label: ''}",

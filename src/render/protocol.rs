@@ -179,7 +179,8 @@ pub(super) fn parameters(params: &Value) -> String {
     }
 }
 
-fn value_of(value: &Value) -> String {
+/// A parameter's value, with all its digits.
+pub(super) fn value_of(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),

@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use super::protocol::parameters;
 use super::summary::Summary;
 use crate::spec::SelectOn;
 use crate::stats;
@@ -45,7 +46,7 @@ impl Axis {
         match value {
             Value::String(text) => text.clone(),
             Value::Number(number) => short(number.as_f64().unwrap_or(0.0)),
-            other => other.to_string(),
+            other => parameters(other),
         }
     }
 }
@@ -129,22 +130,21 @@ pub(super) fn studies(summary: &Summary) -> Vec<Study> {
         .comparison
         .as_ref()
         .map(|comparison| comparison.reference);
-    let wanted = |column: usize| is_study || reference == Some(column);
     let cells = summary.cells();
     let mut found = Vec::new();
     for (row, columns) in cells.iter().enumerate() {
-        for (column, records) in columns
-            .iter()
-            .enumerate()
-            .filter(|(column, _)| wanted(*column))
-        {
-            found.extend(of_grid(summary, row, column, records));
+        for (column, records) in columns.iter().enumerate() {
+            let of_rival = reference.is_some_and(|reference| reference != column);
+            let study = of_grid(summary, row, column, records);
+            found.extend(study.map(|study| (of_rival, study)));
         }
         if is_study {
-            found.extend(of_entries(summary, row));
+            found.extend(of_entries(summary, row).map(|study| (false, study)));
         }
     }
-    found
+    // Where not all are drawn, those of the method that the table is about are.
+    found.sort_by_key(|(of_rival, _)| *of_rival);
+    found.into_iter().map(|(_, study)| study).collect()
 }
 
 /// From the inner scores of a tuned entry.
@@ -206,11 +206,20 @@ fn of_grid(
 
 /// The axis' own spelling of a value: 1 and 1.0 are the same.
 fn matching(axis: &Axis, value: &Value) -> Option<Value> {
-    let same = |known: &&Value| match (known.as_f64(), value.as_f64()) {
-        (Some(a), Some(b)) => a == b,
-        _ => *known == value,
-    };
-    axis.values.iter().find(same).cloned()
+    let mut values = axis.values.iter();
+    values.find(|given| is_value(given, value)).cloned()
+}
+
+/// Whether a parameter with the value `used` had been given as `given`, which may leave out defaults and
+/// write a number in another way.
+fn is_value(given: &Value, used: &Value) -> bool {
+    match (given, used) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Object(given), Value::Object(used)) => given
+            .iter()
+            .all(|(name, value)| used.get(name).is_some_and(|used| is_value(value, used))),
+        _ => given == used,
+    }
 }
 
 /// From several entries with fixed parameters.
@@ -290,6 +299,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_mapping_is_found_among_the_values_it_was_given_as() {
+        let axis = Axis {
+            name: "gamma".into(),
+            values: vec![json!({"max": 1e-4}), json!({"max": 1})],
+        };
+        let used = json!({"max": 1.0, "t_max": null, "epsilon": 1e-6});
+        assert_eq!(matching(&axis, &used), Some(json!({"max": 1})));
+        assert_eq!(matching(&axis, &json!({"max": 2.0})), None);
+    }
 
     #[test]
     fn values_are_ordered_by_size() {

@@ -186,13 +186,16 @@ fn for_each_object(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Va
     }
 }
 
-/// Whether a parameter may be a list or a range: all but lists, mappings and the label.
+/// Whether a parameter may be a list of values to choose among: all but lists and the label.
 pub(super) fn is_tunable(method: &MethodEntry, parameter: &str) -> bool {
     let forms = forms(method, parameter);
-    !forms.is_empty()
-        && forms
-            .iter()
-            .all(|form| !allows(form, "array") && !allows(form, "object"))
+    !forms.is_empty() && forms.iter().all(|form| !allows(form, "array"))
+}
+
+/// Whether a parameter may be a range: if it can be tuned and a mapping is not one of its values.
+pub(super) fn takes_range(method: &MethodEntry, parameter: &str) -> bool {
+    let mut forms = forms(method, parameter).into_iter();
+    is_tunable(method, parameter) && !forms.any(|form| allows(form, "object"))
 }
 
 fn accepts_numbers(method: &MethodEntry, parameter: &str) -> bool {

@@ -67,10 +67,14 @@ fn words(summary: &Summary, studies: &[Study]) -> String {
     } else {
         "Accuracy in percent, of the samples that the axis names"
     };
+    let left_out = match studies.len() {
+        all if all > MOST => format!(" {MOST} of {all} studies are drawn; the data has all."),
+        _ => String::new(),
+    };
     format!(
         "{scored}, {over}. Lines: horizontal one parameter's values, evenly spaced whatever their size, the others at \
          their best; bands reach one standard deviation over splits. Heat maps: one parameter to the right, one \
-         upwards, the darker the higher, the best framed. The best of many is no estimate of an accuracy. {}",
+         upwards, the darker the higher, the best framed. The best of many is no estimate of an accuracy.{left_out} {}",
         protocol::data(&summary.plan, rows)
     )
 }
@@ -214,8 +218,10 @@ fn data(studies: &[Study]) -> String {
     for study in studies {
         for point in &study.points {
             // Grids of three parameters and more have their further values in one field.
-            let value =
-                |axis: &Axis, at: usize| axis.values.get(at).map_or(String::new(), Axis::tick);
+            let value = |axis: &Axis, at: usize| {
+                let value = axis.values.get(at);
+                value.map_or(String::new(), protocol::value_of)
+            };
             let mut fields = study.axes.iter().zip(&point.at);
             let (first, first_value) = fields
                 .next()

@@ -11,7 +11,7 @@ use crate::spec::phrase::name_of;
 use crate::spec::problem::{Finding, Place};
 use crate::spec::range::{MOST_POINTS, expand};
 use crate::spec::sample::{self, Axis, Drawn};
-use crate::spec::schema::{LABEL, is_tunable};
+use crate::spec::schema::{LABEL, is_tunable, takes_range};
 use crate::spec::types::{MethodSpec, Search, default_seed};
 use crate::wording::counted;
 
@@ -60,7 +60,7 @@ impl Resolver<'_> {
                     continue;
                 }
                 Value::Array(values) if is_tunable(method, name) => values.clone(),
-                Value::Object(range) if is_tunable(method, name) => match Range::of(range) {
+                Value::Object(range) if takes_range(method, name) => match Range::of(range) {
                     Some(Range {
                         step: None,
                         scale,

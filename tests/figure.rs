@@ -231,7 +231,7 @@ fn an_empty_ledger_says_so_in_every_panel() {
     );
     assert_eq!(prose(&nothing).matches("Nothing has run yet").count(), 1);
     assert_eq!(size(&png(&nothing)).0, 1920);
-    assert!(csv(&nothing).contains("dna,svm,SVM,no,none,,0,,,,not run yet\n"));
+    assert!(csv(&nothing).contains("dna,svm,SVM,no,none,,0,,,,not run yet,"));
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn one_split_and_equal_splits_are_drawn() {
     let mut one = plan();
     one.cells.retain(|cell| cell.split == 0);
     let one = summary(&one, &records(&plan()));
-    assert!(csv(&one).contains("binalpha,svm,SVM,no,mean,,1,69.25,,,\n"));
+    assert!(csv(&one).contains("binalpha,svm,SVM,no,mean,,1,69.25,,,,"));
     words(&one);
     let plan = plan();
     let mut records = records(&plan);

@@ -211,6 +211,25 @@ fn every_figure_is_written_as_svg_png_and_csv() {
 }
 
 #[test]
+fn figures_of_a_former_rendering_are_taken_away() {
+    let dir = tempfile::tempdir().unwrap();
+    everything(dir.path());
+    let figure = |name: &str| dir.path().join(format!("figures/{name}"));
+    let drawn = render::folder(dir.path()).unwrap().files;
+    fs::write(figure("mine.svg"), "a picture of the user's own").unwrap();
+    // A plan of other methods, none of which has run, leaves two figures.
+    let mut plan = plan();
+    plan.cells.iter_mut().for_each(|cell| cell.cell += "-new");
+    write_folder(dir.path(), &plan, &[]);
+    let kept = render::folder(dir.path()).unwrap().files;
+    assert!(kept.len() < drawn.len());
+    for path in drawn {
+        assert_eq!(path.exists(), kept.contains(&path), "{}", path.display());
+    }
+    assert!(figure("mine.svg").exists());
+}
+
+#[test]
 fn every_warning_stands_under_every_figure() {
     let dir = tempfile::tempdir().unwrap();
     let summary = everything(dir.path());
@@ -284,6 +303,15 @@ fn files_beside_the_ledger_may_be_broken() {
     .unwrap();
     fs::write(Embedding::path(dir.path(), "1-3-0"), "{\"labels\": [1, 2]}").unwrap();
     let summary = render::read(dir.path()).unwrap().0;
+    let said = "ignored: 4 files with a trace or a map";
+    assert!(
+        summary
+            .warnings
+            .iter()
+            .any(|warning| warning.starts_with(said)),
+        "{:?}",
+        summary.warnings
+    );
     let figures = render::figures(&summary);
     let names: Vec<&str> = figures.iter().map(|drawn| drawn.name).collect();
     assert!(

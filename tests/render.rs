@@ -630,7 +630,7 @@ fn parquet_holds_the_records_of_the_plan() {
     assert_eq!(cell.get(45), Some("1-0-5"));
     let params = frame.column("params").unwrap().str().unwrap();
     assert_eq!(params.get(45), Some("{\"c\":1.0}"));
-    assert_eq!(frame.width(), 33);
+    assert_eq!(frame.width(), 34);
 }
 
 #[cfg(feature = "parquet")]

@@ -121,6 +121,23 @@ pub(super) fn text_table(table: &TextTable) -> String {
     lines.map(line).collect()
 }
 
+/// A CSV file with a further column, which has the same value in every line.
+pub(super) fn with_column(data: &str, name: &str, value: &str) -> String {
+    let mut text = String::with_capacity(data.len());
+    let mut is_quoted = false;
+    let mut field = name;
+    for c in data.chars() {
+        is_quoted ^= c == '"';
+        if c == '\n' && !is_quoted {
+            text.push(',');
+            text += field;
+            field = value;
+        }
+        text.push(c);
+    }
+    text
+}
+
 /// The shortest digits that read back as the same number; nothing for no number.
 pub(super) fn optional(value: Option<f64>) -> String {
     value.map(|value| format!("{value:?}")).unwrap_or_default()
@@ -143,6 +160,15 @@ pub(super) fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_is_added_to_every_line_of_the_file() {
+        let data = "a,b\n1,\"two\nlines, \"\"quoted\"\"\"\n2,\n";
+        assert_eq!(
+            with_column(data, "cautions", "tuned-on-test"),
+            "a,b,cautions\n1,\"two\nlines, \"\"quoted\"\"\",tuned-on-test\n2,,tuned-on-test\n"
+        );
+    }
 
     #[test]
     fn fields_read_back_as_they_were() {

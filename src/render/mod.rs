@@ -148,11 +148,37 @@ pub fn write_all(
         })?;
         files.push(path);
     }
+    remove_former(dir, &files)?;
     Ok(Rendered {
         files,
         summary,
         warnings,
     })
+}
+
+/// Takes away what an earlier rendering wrote and this one did not, so that nothing in `dir` shows other numbers
+/// than the ledger's. Files that this program never writes stay.
+fn remove_former(dir: &Path, written: &[PathBuf]) -> Result<(), RenderError> {
+    let exporters = exporters();
+    let tables = exporters
+        .iter()
+        .map(|exporter| exporter.file_name().to_owned());
+    let pictures = figure::NAMES
+        .iter()
+        .flat_map(|name| ["svg", "png", "csv"].map(|ending| format!("figures/{name}.{ending}")));
+    let files = tables.chain(TIMES.map(str::to_owned)).chain(pictures);
+    for path in files.map(|file| dir.join(file)) {
+        if written.contains(&path) {
+            continue;
+        }
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(RenderError::Write { path, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Writes `index.html` over several rendered folders into the folder they all lie in, and beside it the
@@ -228,20 +254,25 @@ fn contents(summary: &Summary) -> Result<Vec<(String, Vec<u8>)>, ExportError> {
     Ok(files)
 }
 
+/// Files with times.
+const TIMES: [&str; 3] = ["times.md", "times.tex", "times.csv"];
+
 /// `times.md`, `times.tex` and `times.csv`, where times are known: seconds per fit, beside those of the
 /// paper's Table A.1. In files of their own, since they differ from run to run.
 fn times(summary: &Summary) -> Vec<(String, Vec<u8>)> {
-    let Some(table) = tables::times(summary) else {
+    let Some(mut table) = tables::times(summary) else {
         return Vec::new();
     };
-    let texts = [
-        ("times.md", markdown::other(&table)),
-        ("times.tex", latex::other(summary, &table)),
-        ("times.csv", csv::text_table(&table)),
-    ];
-    texts
-        .map(|(file, text)| (file.to_owned(), text.into_bytes()))
-        .to_vec()
+    for warning in &summary.warnings {
+        table.note += &format!(" Warning: {warning}.");
+    }
+    let cautions = summary.cautions.join(" ");
+    let csv = csv::with_column(&csv::text_table(&table), "cautions", &cautions);
+    let texts = [markdown::other(&table), latex::other(summary, &table), csv];
+    let files = TIMES.iter().zip(texts);
+    files
+        .map(|(file, text)| ((*file).to_owned(), text.into_bytes()))
+        .collect()
 }
 
 /// Replaces a file whole or not at all; makes its folder if need be.

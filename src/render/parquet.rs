@@ -22,18 +22,21 @@ impl Exporter for CellsParquet {
     }
 
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        write(&summary.records).map_err(|error| ExportError::Format {
+        write(summary).map_err(|error| ExportError::Format {
             file: FILE,
             reason: error.to_string(),
         })
     }
 }
 
-fn write(records: &[Record]) -> PolarsResult<Vec<u8>> {
+fn write(summary: &Summary) -> PolarsResult<Vec<u8>> {
+    let records = &summary.records;
+    let cautions = summary.cautions.join(" ");
     let columns = names(records)
         .into_iter()
         .chain(figures(records))
         .chain(origin(records))
+        .chain([text("cautions", records, |_| Some(cautions.clone()))])
         .collect();
     let mut frame = DataFrame::new(records.len(), columns)?;
     let mut bytes = Vec::new();

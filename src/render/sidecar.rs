@@ -3,11 +3,13 @@
 //! A trace is read field by field and nothing is required of it but an `iteration` or an `epoch`, so
 //! that every method may keep what it has.
 
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::summary::Summary;
+use super::text::counted;
 use crate::ledger::{Embedding, Record, Status, TRACES};
 
 /// Most files of either kind that are read; figures show fewer.
@@ -59,27 +61,36 @@ impl Trace {
     }
 }
 
-/// Reads what there is: of every cell of the table, the first split's.
+/// Why a file beside the ledger cannot be used.
+struct Damaged;
+
+/// Reads what there is: of every cell of the table, the first split's. Damaged files are passed over, with a
+/// warning.
 pub(super) fn read(dir: &Path, summary: &mut Summary) {
     let mut traces = Vec::new();
     let mut maps = Vec::new();
+    let mut damaged = 0;
     for (row, cells) in summary.cells().iter().enumerate() {
         for (column, records) in cells.iter().enumerate() {
             let Some(record) = first(records) else {
                 continue;
             };
             if traces.len() < MOST {
-                let trace = trace(dir, record).map(|points| Trace {
-                    row,
-                    column,
-                    split: record.split,
-                    points,
-                });
-                traces.extend(trace);
+                let (points, is_damaged) = trace(dir, record);
+                damaged += usize::from(is_damaged);
+                if !points.is_empty() {
+                    traces.push(Trace {
+                        row,
+                        column,
+                        split: record.split,
+                        points,
+                    });
+                }
             }
             if maps.len() < MOST {
                 let found = embedding(dir, record);
-                maps.extend(found.map(|embedding| Mapped {
+                damaged += usize::from(found.is_err());
+                maps.extend(found.ok().flatten().map(|embedding| Mapped {
                     row,
                     column,
                     embedding,
@@ -89,6 +100,12 @@ pub(super) fn read(dir: &Path, summary: &mut Summary) {
     }
     summary.traces = traces;
     summary.maps = maps;
+    if damaged > 0 {
+        let files = counted(damaged, "file");
+        summary.warnings.push(format!(
+            "ignored: {files} with a trace or a map, damaged or not readable; figures lack what was in them"
+        ));
+    }
 }
 
 fn first<'a>(records: &[&'a Record]) -> Option<&'a Record> {
@@ -101,29 +118,49 @@ fn is_name(cell: &str) -> bool {
     !cell.is_empty() && cell.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
-fn trace(dir: &Path, record: &Record) -> Option<Vec<TracePoint>> {
-    if !is_name(&record.cell) {
-        return None;
+/// The content of a file; nothing if there is none.
+fn content(path: &Path) -> Result<Option<Vec<u8>>, Damaged> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(_) => Err(Damaged),
     }
-    let path = dir.join(TRACES).join(format!("{}.jsonl", record.cell));
-    let text = std::fs::read_to_string(path).ok()?;
-    let lines = text.lines().take(LONGEST);
-    let points: Vec<TracePoint> = lines
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    (!points.is_empty()).then_some(points)
 }
 
-fn embedding(dir: &Path, record: &Record) -> Option<Embedding> {
+/// The lines of a trace that can be read, and whether there are others.
+fn trace(dir: &Path, record: &Record) -> (Vec<TracePoint>, bool) {
     if !is_name(&record.cell) {
-        return None;
+        return (Vec::new(), false);
     }
-    let text = std::fs::read(Embedding::path(dir, &record.cell)).ok()?;
-    let embedding: Embedding = serde_json::from_slice(&text).ok()?;
+    let path = dir.join(TRACES).join(format!("{}.jsonl", record.cell));
+    let bytes = match content(&path) {
+        Ok(bytes) => bytes.unwrap_or_default(),
+        Err(Damaged) => return (Vec::new(), true),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.lines().take(LONGEST);
+    let (mut points, mut is_damaged) = (Vec::new(), false);
+    for line in lines {
+        match serde_json::from_str(line) {
+            Ok(point) => points.push(point),
+            Err(_) => is_damaged = true,
+        }
+    }
+    (points, is_damaged)
+}
+
+fn embedding(dir: &Path, record: &Record) -> Result<Option<Embedding>, Damaged> {
+    if !is_name(&record.cell) {
+        return Ok(None);
+    }
+    let Some(bytes) = content(&Embedding::path(dir, &record.cell))? else {
+        return Ok(None);
+    };
+    let embedding: Embedding = serde_json::from_slice(&bytes).map_err(|_| Damaged)?;
     let samples = embedding.labels.len();
     let clouds = [&embedding.raw, &embedding.learnt];
-    clouds
-        .iter()
-        .all(|cloud| cloud.points.len() == samples)
-        .then_some(embedding)
+    match clouds.iter().all(|cloud| cloud.points.len() == samples) {
+        true => Ok(Some(embedding)),
+        false => Err(Damaged),
+    }
 }

@@ -273,7 +273,9 @@ fn seconds(value: f64) -> String {
         v if v >= 100.0 => 0,
         v if v >= 10.0 => 1,
         v if v >= 1.0 => 2,
-        _ => 3,
+        v if v >= 0.1 => 3,
+        v if v >= 0.01 => 4,
+        _ => 5,
     };
     format!("{value:.decimals$}")
 }
@@ -313,8 +315,8 @@ mod tests {
 
     #[test]
     fn times_have_three_digits() {
-        let shown = [0.01234, 1.5, 12.34, 1234.5].map(seconds);
-        assert_eq!(shown, ["0.012", "1.50", "12.3", "1234"]);
+        let shown = [0.001234, 0.01234, 1.5, 12.34, 1234.5].map(seconds);
+        assert_eq!(shown, ["0.00123", "0.0123", "1.50", "12.3", "1234"]);
     }
 
     #[test]

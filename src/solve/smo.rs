@@ -159,12 +159,20 @@ impl<'a> Task<'a> {
         f
     }
 
+    /// Bounds within which a variable counts as free: one that rounding keeps from its bound would fix a bias
+    /// that the optimum leaves open.
+    fn inner_bounds(&self, k: usize) -> (f64, f64) {
+        let (lo, hi) = self.bounds(k);
+        let reach = 1e-12 * (hi - lo);
+        (lo + reach, hi - reach)
+    }
+
     /// The bias at which samples strictly between their bounds lie on the margin; where there are
     /// none, the middle of the biases the optimality condition allows.
     fn offset(&self, beta: &[f64], f: &[f64]) -> f64 {
         let (mut sum, mut free) = (0.0, 0);
         for (k, (&beta, &f)) in beta.iter().zip(f).enumerate() {
-            let (lo, hi) = self.bounds(k);
+            let (lo, hi) = self.inner_bounds(k);
             if lo < beta && beta < hi {
                 sum += f;
                 free += 1;
@@ -189,7 +197,7 @@ impl<'a> Task<'a> {
     fn extremes(&self, beta: &[f64], f: &[f64]) -> (f64, f64) {
         let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);
         for (k, (&beta, &f)) in beta.iter().zip(f).enumerate() {
-            let (lo, hi) = self.bounds(k);
+            let (lo, hi) = self.inner_bounds(k);
             if beta < hi {
                 lowest = lowest.min(f);
             }

@@ -16,7 +16,7 @@ use crate::render::text::counted;
 use crate::render::{Cell, Summary};
 use crate::stats;
 
-/// Levels of the two factors, in the order of the axis.
+/// Levels of the two factors, in the order of the axis: the first bit is the scheme, the second the tuning.
 const LEVELS: [&str; 4] = ["ovr, fixed", "rvo, fixed", "ovr, tuned", "rvo, tuned"];
 
 /// Number and hash of a split: experiments with the same seed have splits in common.
@@ -205,7 +205,9 @@ fn draw(panel: &[&Point], name: &str, methods: &[&str], frame: Frame, sheet: &mu
         let look = Look::of(index);
         // Methods stand side by side, so that bars do not cover each other.
         let shift = (index as f64 - (methods.len() - 1) as f64 / 2.0) * 0.5 / methods.len() as f64;
-        let mut curve = Vec::new();
+        // Lines join neighbours that differ in one factor only.
+        let mut curves: Vec<Vec<(f64, f64)>> = Vec::new();
+        let mut before: Option<usize> = None;
         for (place, level) in levels.iter().enumerate() {
             let of = |point: &&&Point| point.method == *method && point.level == *level;
             if let Some(point) = panel.iter().find(of) {
@@ -213,10 +215,17 @@ fn draw(panel: &[&Point], name: &str, methods: &[&str], frame: Frame, sheet: &mu
                 let [low, high] = point.ends();
                 let faint = colour::faint(look.colour, 0.45);
                 sheet.shapes.push(plot.whisker(x, (low, high), faint));
-                curve.push((x, point.mean));
+                let joins = before.is_some_and(|before| (before ^ level).count_ones() == 1);
+                match curves.last_mut().filter(|_| joins) {
+                    Some(curve) => curve.push((x, point.mean)),
+                    None => curves.push(vec![(x, point.mean)]),
+                }
+                before = Some(*level);
             }
         }
-        plot.curve(&curve, look, &mut sheet.shapes);
+        for curve in &curves {
+            plot.curve(curve, look, &mut sheet.shapes);
+        }
     }
 }
 
@@ -231,7 +240,7 @@ impl Point<'_> {
 /// The caption, with the state and the warnings of every experiment that is drawn.
 fn words(summaries: &[&Summary], points: &[Point]) -> String {
     let mut words = "Mean test accuracy over the splits that all levels of a method have on the same data; bars \
-                     reach one standard deviation. ovr: hyperplane l is close to class l (the paper's text); rvo: \
+                     reach one standard deviation, lines join levels that differ in one factor. ovr: hyperplane l is close to class l (the paper's text); rvo: \
                      close to all others (the authors' code). tuned: parameters chosen by a search; fixed: set \
                      beforehand, to values that may be none of those tried. Methods at one level only are left out."
         .to_owned();

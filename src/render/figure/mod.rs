@@ -30,6 +30,7 @@ mod scale;
 mod sheet;
 mod time;
 
+use super::csv::with_column;
 use super::{ExportError, Summary, Trace, protocol};
 use canvas::Picture;
 
@@ -37,6 +38,21 @@ use canvas::Picture;
 const MOST_PANELS: usize = 12;
 /// Lanes or series of a panel that are drawn.
 const MOST: usize = 30;
+
+/// The names of all figures.
+pub(super) const NAMES: [&str; 11] = [
+    "accuracy",
+    "differences",
+    "paper",
+    "critical-difference",
+    "time",
+    "effect",
+    "convergence",
+    "ablation",
+    "radar",
+    "hyperparameters",
+    "embedding",
+];
 
 /// A picture that is ready to be written.
 pub struct Drawn {
@@ -87,7 +103,12 @@ pub fn figures(summary: &Summary) -> Vec<Drawn> {
         hyper::figure(summary),
         embedding::figure(summary),
     ];
-    drawn.into_iter().flatten().collect()
+    let mut drawn: Vec<Drawn> = drawn.into_iter().flatten().collect();
+    let cautions = summary.cautions.join(" ");
+    for drawn in &mut drawn {
+        drawn.data = with_column(&drawn.data, "cautions", &cautions);
+    }
+    drawn
 }
 
 fn accuracy(summary: &Summary) -> Drawn {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::html::{self, Field, escape, list, table};
 use super::{INDEX, sections};
+use crate::model::registry;
+use crate::render::csv::with_column;
 use crate::render::figure;
 use crate::render::{Answer, Claim, Drawn, ExportError, Summary};
 use crate::spec::Protocol;
@@ -21,7 +23,15 @@ pub(in crate::render) fn index(
     let effect = figure::effect::figure(&summaries);
     let page = page(experiments, &summaries, effect.as_ref())?;
     let mut files = vec![(INDEX, page.into_bytes())];
-    files.extend(effect.map(|drawn| (NUMBERS, drawn.data.into_bytes())));
+    let mut cautions: Vec<&str> = (summaries.iter())
+        .flat_map(|summary| summary.cautions.iter().copied())
+        .collect();
+    cautions.sort_unstable();
+    cautions.dedup();
+    files.extend(effect.map(|drawn| {
+        let data = with_column(&drawn.data, "cautions", &cautions.join(" "));
+        (NUMBERS, data.into_bytes())
+    }));
     Ok(files)
 }
 
@@ -130,12 +140,21 @@ fn protocol(summary: &Summary) -> &'static str {
 /// A line per claim, a column per experiment that speaks to it.
 fn claims(summaries: &[&Summary]) -> String {
     let speaking: Vec<&&Summary> = summaries.iter().filter(|s| !s.claims.is_empty()).collect();
-    // A claim is known by the table, the registry's name of the dataset's row, and the method.
+    // A claim is known by the table, the dataset's row and the method, or its label where several entries are of
+    // one method.
     let key = |summary: &Summary, claim: &Claim| {
         let table = summary.paper.map(|table| table.table.clone())?;
         let dataset = summary.rows.get(claim.row)?.dataset.clone();
         let rival = summary.columns.get(claim.column)?;
-        Some((table, dataset, rival.label.clone()))
+        let alike = summary
+            .columns
+            .iter()
+            .filter(|column| column.method == rival.method);
+        let title = registry::find(&rival.method).map(|entry| entry.title().to_owned());
+        let name = title
+            .filter(|_| alike.count() == 1)
+            .unwrap_or_else(|| rival.label.clone());
+        Some((table, dataset, name))
     };
     let mut keys = Vec::new();
     let mut seen = BTreeSet::new();

@@ -39,6 +39,23 @@ enum Image {
 }
 
 impl Images {
+    /// Whether these are the same images, told by where they come from.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let same = |pair: (&Image, &Image)| match pair {
+            (Image::File(a), Image::File(b)) => a == b,
+            (
+                Image::Planes { bytes, at, side },
+                Image::Planes {
+                    bytes: other_bytes,
+                    at: other_at,
+                    side: other_side,
+                },
+            ) => Arc::ptr_eq(bytes, other_bytes) && (at, side) == (other_at, other_side),
+            _ => false,
+        };
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+
     /// One image per file.
     pub(crate) fn files(paths: Vec<PathBuf>) -> Self {
         Self(paths.into_iter().map(Image::File).collect())

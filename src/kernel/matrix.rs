@@ -186,17 +186,18 @@ pub(super) fn not_negative(squared_distance: f64) -> f64 {
     }
 }
 
+fn columns_of(m: &mut Mat<f64>) -> impl Iterator<Item = &mut [f64]> {
+    m.col_iter_mut().map(|column| {
+        column
+            .try_as_col_major_mut()
+            .expect("a Mat is column-major")
+            .as_slice_mut()
+    })
+}
+
 /// Calls `work(j, column j)` for all columns, in parallel where `par` allows.
 pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &mut [f64]) + Sync) {
-    let columns: Vec<&mut [f64]> = m
-        .col_iter_mut()
-        .map(|column| {
-            column
-                .try_as_col_major_mut()
-                .expect("a Mat is column-major")
-                .as_slice_mut()
-        })
-        .collect();
+    let columns: Vec<&mut [f64]> = columns_of(m).collect();
     let work = |j, column: &mut [f64]| {
         // The columns are usually those of a product just made.
         clear_upper_halves();
@@ -218,14 +219,7 @@ pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &
 pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
     const BLOCK: usize = 64;
     // Each column in two: above the diagonal, to be written, and the rest.
-    let (mut uppers, lowers): (Vec<&mut [f64]>, Vec<&[f64]>) = m
-        .col_iter_mut()
-        .map(|column| {
-            column
-                .try_as_col_major_mut()
-                .expect("a Mat is column-major")
-                .as_slice_mut()
-        })
+    let (mut uppers, lowers): (Vec<&mut [f64]>, Vec<&[f64]>) = columns_of(m)
         .enumerate()
         .map(|(j, column)| {
             let (upper, lower) = column.split_at_mut(j);

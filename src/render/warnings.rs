@@ -85,7 +85,8 @@ fn selection(plan: &Plan) -> Vec<(&'static str, String)> {
 /// Grids whose best value often is the smallest or the largest.
 fn edges(records: &[Record]) -> Vec<String> {
     let mut cells: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut ends: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    // Of every method and parameter, how often the smallest and how often the largest value was best.
+    let mut ends: BTreeMap<(&str, &str), [usize; 2]> = BTreeMap::new();
     for record in records {
         let Some(selection) = &record.selection else {
             continue;
@@ -94,19 +95,23 @@ fn edges(records: &[Record]) -> Vec<String> {
         for edge in selection["edges"].as_array().into_iter().flatten() {
             if let (Some(parameter), Some(end)) = (edge["parameter"].as_str(), edge["end"].as_str())
             {
-                *ends.entry((&record.label, parameter, end)).or_default() += 1;
+                let counts = ends.entry((&record.label, parameter)).or_default();
+                counts[usize::from(end == "largest")] += 1;
             }
         }
     }
-    let sentence = |((label, parameter, end), count): (&(&str, &str, &str), &usize)| {
+    let grid = |(&(label, parameter), &[smallest, largest]): (&(&str, &str), &[usize; 2])| {
         let all = cells.get(label).copied().unwrap_or_default();
-        format!(
-            "the grid of {parameter} of {label} may be too narrow: its {end} value was the best in \
-             {count} of {}",
-            counted(all, "choice")
-        )
+        format!("{parameter} of {label} {smallest} and {largest} of {all}")
     };
-    ends.iter().map(sentence).collect()
+    let grids: Vec<String> = ends.iter().map(grid).collect();
+    if grids.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "grids may be too narrow, by how often their smallest and their largest value was the best: {}",
+        listed(&grids)
+    )]
 }
 
 fn budgets(plan: &Plan) -> Vec<(&'static str, String)> {

@@ -22,6 +22,7 @@ use super::head::{Head, Pass};
 use super::objective::{Labels, Objective, Step, numbers};
 use super::prior::{Prior, with_all_cores};
 use super::{Criterion, NetworkFit, Queries, Settings, Surroundings, Trained, Training};
+use crate::data::Images;
 use crate::deep::prefetched;
 use crate::model::{FitError, Problem, TraceRow};
 use crate::seed::Seed;
@@ -126,6 +127,7 @@ impl<'a> Run<'a> {
             self.state.epochs += 1;
             self.save()?;
         }
+        let known = self.known_features();
         Ok(NetworkFit {
             certificate: certificate(&self.state.trace),
             trace: self.state.trace,
@@ -134,6 +136,7 @@ impl<'a> Run<'a> {
                 objective: self.objective,
                 device: self.phi.device(),
                 prior: self.prior,
+                known,
             }),
         })
     }
@@ -229,6 +232,14 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Features of the images that were looked at after every epoch, if the encoder is the one they are of.
+    fn known_features(&self) -> Option<(Images, Tensor)> {
+        let are_kept = self.is_frozen && self.settings.training.keep_features;
+        let images = self.problem.watched()?.images.as_ref()?;
+        let features = self.watched.as_ref().filter(|_| are_kept)?;
+        Some((images.clone(), features.shallow_clone()))
+    }
+
     /// Objectives on all training samples, in evaluation mode, and accuracy on watched ones.
     fn observe(&self, seconds: f64) -> Result<TraceRow, FitError> {
         let functions = |phi: &Tensor| {
@@ -316,6 +327,8 @@ struct Ready {
     device: Device,
     /// Where it was trained too.
     prior: Option<Prior>,
+    /// Images whose features by it are known, with these.
+    known: Option<(Images, Tensor)>,
 }
 
 impl Ready {
@@ -323,7 +336,10 @@ impl Ready {
     fn phi(&self, queries: Queries<'_>) -> Result<Tensor, FitError> {
         tch::set_num_threads(1);
         match (&self.prior, queries.images) {
-            (Some(prior), Some(images)) => prior.features(images),
+            (Some(prior), Some(images)) => match &self.known {
+                Some((known, features)) if known.is_same(images) => Ok(features.shallow_clone()),
+                _ => prior.features(images),
+            },
             _ => Ok(matrix(queries.x, self.device)),
         }
     }

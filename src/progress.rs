@@ -184,6 +184,13 @@ impl Observer for Display {
             note!("{cells} cells taken over from {}", from.display());
         }
     }
+
+    fn unrecorded(&self, cells: usize) {
+        if cells > 0 {
+            let what = "were done without what `record` asks for and are not run again";
+            note!("warning: {cells} cells {what}; run into another folder (--out) to have it");
+        }
+    }
 }
 
 fn sentence(record: &Record) -> String {

@@ -393,6 +393,56 @@ fn textures() -> Folder {
     folder
 }
 
+/// Trace rows without times.
+fn traces(folder: &Folder, out: &str) -> Vec<Value> {
+    let files = fs::read_dir(folder.path(out).join("traces")).unwrap();
+    let texts = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let rows = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+    rows.map(|row| {
+        let mut row: Value = serde_json::from_str(&row).unwrap();
+        row.as_object_mut().unwrap().remove("seconds");
+        row
+    })
+    .collect()
+}
+
+#[test]
+fn an_encoder_under_fine_tuning_is_taken_up_again_to_the_bit() {
+    let folder = textures();
+    folder.write(
+        "spec.yaml",
+        "name: textures\n\
+         datasets: [dtd: {encoder: {network: resnet18, weights: tiny.safetensors}}]\n\
+         splits: {repeats: 1}\n\
+         methods: [d-npsvcpp: {training: {epochs: 5, fine_tune: 3, batch: 4}}]\n\
+         record: [evolution]\n",
+    );
+    let command = |out: &str| format!("run spec.yaml --data data --offline -q --out {out}");
+    let ended = folder.run(&command("whole"));
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let epochs_kept = |out: &str| {
+        let files = fs::read_dir(folder.path(out).join("checkpoints")).ok()?;
+        let path = { files }.find_map(|file| Some(file.ok()?.path()))?;
+        (path.extension()? == "safetensors").then(|| fs::metadata(&path).ok()?.modified().ok())?
+    };
+    // Killed after its first epoch and again after a later one, so in fine-tuning or after it.
+    let mut seen = None;
+    for _ in 0..2 {
+        let mut child = folder.command(&command("killed")).spawn().unwrap();
+        while epochs_kept("killed") == seen && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        seen = epochs_kept("killed");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let ended = folder.run(&command("killed"));
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert_eq!(traces(&folder, "killed").len(), 5);
+    assert_eq!(traces(&folder, "killed"), traces(&folder, "whole"));
+    assert_eq!(essence(&folder, "killed"), essence(&folder, "whole"));
+}
+
 #[test]
 fn images_are_encoded_once_and_encoders_fine_tuned() {
     let folder = textures();

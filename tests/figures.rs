@@ -139,7 +139,7 @@ fn every_figure_has_its_series() {
         ),
         ("critical-difference", &["SVM  4.00", "CD = ", "Friedman"]),
         ("time", &["SVM", "seconds per fit", "dna"]),
-        ("effect", &["twsvm", "ovr, fixed", "rvo, fixed", "dna"]),
+        ("effect", &["TWSVM", "ovr, fixed", "rvo, fixed", "dna"]),
         (
             "convergence",
             &[

@@ -36,6 +36,33 @@ fn trace(folder: &Folder, record: &Value) -> Vec<Value> {
 }
 
 #[test]
+fn what_was_not_recorded_is_said_and_what_was_is_taken_over() {
+    let folder = Folder::new();
+    folder.write("plain.yaml", SPEC);
+    folder.write(
+        "spec.yaml",
+        format!("{SPEC}record: [evolution, embedding]\n"),
+    );
+    let run = |arguments: &str| {
+        let ended = folder.run(arguments);
+        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+        ended.err
+    };
+    assert!(!run("run plain.yaml --out plain").contains("warning"));
+    let said = "warning: 1 cells were done without what `record` asks for";
+    assert!(run("run spec.yaml --out plain").contains(said));
+    let taken = run("run spec.yaml --out recorded --reuse plain");
+    assert!(taken.contains("3 cells taken over from plain"), "{taken}");
+    let taken = run("run spec.yaml --out again --reuse recorded");
+    assert!(
+        taken.contains("4 cells taken over from recorded"),
+        "{taken}"
+    );
+    assert!(!taken.contains("warning: 1 cells"), "{taken}");
+    assert!(folder.path("again/figures/embedding.svg").exists());
+}
+
+#[test]
 fn the_evolution_ends_where_the_fit_does() {
     let folder = Folder::new();
     folder.write(

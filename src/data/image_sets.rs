@@ -1,7 +1,8 @@
 //! The image collections of the paper's Table 3, with their official splits: training images first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
+use std::hash::Hash;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -183,10 +184,14 @@ fn cifar_sheets(folder: &Path) -> Result<Vec<Vec<u8>>, DataError> {
         })
     };
     // The package spells it so.
-    let (train, test) = (numbers("train_lables.json")?, numbers("test_lables.json")?);
-    let mut labels = train.into_iter().chain(test);
+    let lists = ["train_lables.json", "test_lables.json"];
+    let mut labels = [
+        numbers(lists[0])?.into_iter(),
+        numbers(lists[1])?.into_iter(),
+    ];
     let mut parts = Vec::new();
     for name in cifar_names() {
+        let labels = &mut labels[usize::from(name == "test_batch")];
         let path = folder.join(format!("{name}.png"));
         let sheet = image::ImageReader::open(&path)
             .map_err(|error| DataError::read(&path, error))?
@@ -212,6 +217,17 @@ fn cifar_sheets(folder: &Path) -> Result<Vec<Vec<u8>>, DataError> {
         }
         parts.push(records);
     }
+    for (name, left) in lists.iter().zip(labels) {
+        if left.len() > 0 {
+            let found = format!("{} labels more than images", left.len());
+            return Err(DataError::content(
+                &folder.join(name),
+                Place::File,
+                found,
+                "one each",
+            ));
+        }
+    }
     Ok(parts)
 }
 
@@ -236,6 +252,16 @@ pub(crate) fn flowers102(folder: &Path) -> Result<ImageSet, DataError> {
         ));
     }
     let order: Vec<usize> = train.iter().chain(&test).copied().collect();
+    if let Some(twice) = twice(&order) {
+        let found = format!("image {} in more than one part or place", twice + 1);
+        let list = folder.join("setid.mat");
+        return Err(DataError::content(
+            &list,
+            Place::File,
+            found,
+            "every image once",
+        ));
+    }
     let note = format!("{found} of the {all} images of the official split are there");
     Ok(ImageSet {
         images: Images::files(order.iter().map(|&i| path(i)).collect()),
@@ -271,12 +297,29 @@ pub(crate) fn dtd(folder: &Path) -> Result<ImageSet, DataError> {
             train = paths.len();
         }
     }
+    if let Some(path) = twice(&paths) {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let found = format!("{file} twice in train1.txt and test1.txt");
+        let lists = folder.join("labels");
+        return Err(DataError::content(
+            &lists,
+            Place::File,
+            found,
+            "every image once",
+        ));
+    }
     Ok(ImageSet {
         images: Images::files(paths),
         labels,
         train,
         notes: Vec::new(),
     })
+}
+
+/// The first item that is there already.
+fn twice<T: Eq + Hash>(items: &[T]) -> Option<&T> {
+    let mut seen = HashSet::new();
+    items.iter().find(|item| !seen.insert(*item))
 }
 
 /// Class and file of a line of DTD's lists.
@@ -296,8 +339,9 @@ fn refuse_empty_classes(images: &Path) -> Result<(), DataError> {
         .collect();
     classes.sort();
     for class in classes {
-        let mut entries = fs::read_dir(&class).map_err(|error| DataError::read(&class, error))?;
-        if entries.next().is_none() {
+        let entries = fs::read_dir(&class).map_err(|error| DataError::read(&class, error))?;
+        let mut paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        if !paths.any(|path| image::ImageFormat::from_path(path).is_ok()) {
             return Err(DataError::content(
                 &class,
                 Place::File,
@@ -444,6 +488,42 @@ mod tests {
             error.contains("data_batch_2, byte 3073: found label 200"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn labels_are_counted_part_by_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |name: &str, labels: &[u8]| {
+            sheets(folder.path());
+            write(folder.path(), name, format!("{labels:?}").as_bytes());
+            cifar10(folder.path()).err().unwrap().to_string()
+        };
+        let error = refused("train_lables.json", &[1; 9]);
+        assert!(error.contains("data_batch_5.png"), "{error}");
+        let error = refused("train_lables.json", &[1; 11]);
+        let said = "train_lables.json: found 1 labels more than images";
+        assert!(error.contains(said), "{error}");
+        let error = refused("test_lables.json", &[1; 4]);
+        assert!(error.contains("test_lables.json: found 2"), "{error}");
+    }
+
+    #[test]
+    fn an_image_for_training_is_none_for_testing() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "images/banded/banded_0001.jpg", b"");
+        for list in ["labels/train1.txt", "labels/test1.txt"] {
+            write(folder.path(), list, b"banded/banded_0001.jpg");
+        }
+        let error = dtd(folder.path()).err().unwrap().to_string();
+        assert!(error.contains("found banded_0001.jpg twice"), "{error}");
+    }
+
+    #[test]
+    fn a_class_with_other_files_only_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "images/banded/readme.txt", b"");
+        let error = dtd(folder.path()).err().unwrap().to_string();
+        assert!(error.contains("banded: found no image"), "{error}");
     }
 
     #[test]

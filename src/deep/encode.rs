@@ -61,7 +61,7 @@ pub fn features(
     let place = cache.map(|cache| cache.join(format!("{key}.f32")));
     let stored = place.as_ref().and_then(|place| fs::read(place).ok());
     let wanted = 4 * dims * images.len();
-    let bytes = match stored.filter(|bytes| bytes.len() == wanted) {
+    let bytes = match stored.and_then(|bytes| unsealed(bytes, wanted)) {
         Some(bytes) => bytes,
         None => {
             begin();
@@ -80,11 +80,20 @@ pub fn features(
     Ok(Array2::from_shape_vec((images.len(), dims), values).expect("the length was checked"))
 }
 
+/// What was kept, if it has the length that is wanted and its hash, which follows it, is right.
+fn unsealed(mut bytes: Vec<u8>, wanted: usize) -> Option<Vec<u8>> {
+    let seal = bytes.get(wanted..)?.to_vec();
+    bytes.truncate(wanted);
+    (seal == Sha256::digest(&bytes).as_slice()).then_some(bytes)
+}
+
 fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     std::io::Write::write_all(&mut file, bytes)?;
+    std::io::Write::write_all(&mut file, &Sha256::digest(bytes))?;
+    file.as_file().sync_all()?;
     file.persist(place).map_err(|error| error.error)?;
     Ok(())
 }
@@ -151,4 +160,24 @@ fn batch(images: &Images, indices: &[usize]) -> Result<Tensor, DataError> {
     Ok(pixels
         .view([indices.len() as i64, 3, side, side])
         .to_kind(Kind::Float))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_taken_only_as_it_was_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("features/some.f32");
+        keep(&place, &[1, 2, 3, 4]).expect("a file is written");
+        let bytes = fs::read(&place).expect("it is there");
+        assert_eq!(unsealed(bytes.clone(), 4), Some(vec![1, 2, 3, 4]));
+        assert_eq!(unsealed(bytes.clone(), 3), None);
+        assert_eq!(unsealed(bytes[..20].to_vec(), 4), None);
+        let mut flipped = bytes;
+        flipped[2] ^= 1;
+        assert_eq!(unsealed(flipped, 4), None);
+        assert_eq!(unsealed(Vec::new(), 4), None);
+    }
 }

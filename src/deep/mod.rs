@@ -8,7 +8,6 @@ mod weights;
 pub use encode::features;
 pub(crate) use encode::prefetched;
 pub use resnet::ResNet;
-pub use weights::load as load_weights;
 
 /// Why an encoder cannot be had or used.
 #[derive(Debug, thiserror::Error)]

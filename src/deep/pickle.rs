@@ -2,7 +2,8 @@
 //! and the bytes of each storage in a file of its own.
 //!
 //! A pickle is a program for a stack machine. Only the instructions that such dictionaries need are
-//! carried out; nothing is ever called, so a hostile file can do no more than be refused.
+//! carried out; nothing is ever called, and how deep values nest and how much is copied is bounded, so a hostile
+//! file can do no more than be refused.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Cursor, Read};
@@ -15,6 +16,11 @@ use super::EncoderError;
 
 /// Most bytes that are unpacked of one entry.
 const LARGEST: u64 = 4 << 30;
+
+/// Deepest nesting of values; dictionaries of tensors need 3.
+const DEEPEST: usize = 16;
+/// Most values, and pieces of text, that are made and copied in all.
+const MOST: usize = 1 << 24;
 
 /// What lies on the stack.
 #[derive(Clone, Debug)]
@@ -113,6 +119,9 @@ fn kind_of(storage: &str) -> Option<Kind> {
 
 /// The contiguous part of a storage; `None` where it is too short or not contiguous.
 fn view(bytes: &[u8], kind: Kind, offset: usize, shape: &[i64], stride: &[i64]) -> Option<Tensor> {
+    if shape.len() != stride.len() {
+        return None;
+    }
     let mut step = 1_i64;
     for (size, stride) in shape.iter().zip(stride).rev() {
         if *size < 0 || (*size > 1 && *stride != step) {
@@ -133,6 +142,26 @@ struct Machine<'a> {
     at: usize,
     stack: Vec<Value>,
     memo: HashMap<u32, Value>,
+    /// What may still be made and copied.
+    left: usize,
+}
+
+/// How many values there are in one, text counted by its length; `None` where they nest too deeply.
+fn weight(value: &Value, deepest: usize) -> Option<usize> {
+    match value {
+        Value::Tuple(items) | Value::Items(items) => {
+            let deepest = deepest.checked_sub(1)?;
+            items
+                .iter()
+                .try_fold(1, |sum, item| Some(sum + weight(item, deepest)?))
+        }
+        Value::Text(text) | Value::Global(text) => Some(1 + text.len() / 16),
+        Value::Storage(kind, file) => Some(1 + (kind.len() + file.len()) / 16),
+        Value::Tensor {
+            kind, file, shape, ..
+        } => Some(1 + (kind.len() + file.len()) / 16 + shape.len()),
+        Value::Mark | Value::None | Value::Number(_) => Some(1),
+    }
 }
 
 impl<'a> Machine<'a> {
@@ -142,7 +171,32 @@ impl<'a> Machine<'a> {
             at: 0,
             stack: Vec::new(),
             memo: HashMap::new(),
+            left: MOST,
         }
+    }
+
+    /// Takes the weight of a value from what may be made.
+    fn charge(&mut self, value: &Value) -> Option<()> {
+        self.left = self.left.checked_sub(weight(value, DEEPEST)?)?;
+        Some(())
+    }
+
+    fn push(&mut self, value: Value) -> Option<()> {
+        self.charge(&value)?;
+        self.stack.push(value);
+        Some(())
+    }
+
+    fn remember(&mut self, slot: u32) -> Option<()> {
+        let value = self.stack.last()?.clone();
+        self.charge(&value)?;
+        self.memo.insert(slot, value);
+        Some(())
+    }
+
+    fn recall(&mut self, slot: u32) -> Option<()> {
+        let value = self.memo.get(&slot)?.clone();
+        self.push(value)
     }
 
     /// What is left on the stack; `None` where an instruction is unknown or lacks its operands.
@@ -154,66 +208,18 @@ impl<'a> Machine<'a> {
                 0x80 => {
                     let [_version] = self.take()?;
                 }
-                b'(' => self.stack.push(Value::Mark),
-                b'N' => self.stack.push(Value::None),
-                0x88 => self.stack.push(Value::Number(1)),
-                0x89 => self.stack.push(Value::Number(0)),
-                b'K' => {
-                    let [n] = self.take()?;
-                    self.stack.push(Value::Number(n.into()));
-                }
-                b'M' => {
-                    let n = u16::from_le_bytes(self.take()?);
-                    self.stack.push(Value::Number(n.into()));
-                }
-                b'J' => {
-                    let n = i32::from_le_bytes(self.take()?);
-                    self.stack.push(Value::Number(n.into()));
-                }
-                0x8a => self.long()?,
-                b'X' => {
-                    let length = u32::from_le_bytes(self.take()?) as usize;
-                    let text = self.program.get(self.at..self.at.checked_add(length)?)?;
-                    self.at += length;
-                    self.stack
-                        .push(Value::Text(String::from_utf8(text.to_vec()).ok()?));
-                }
-                b'c' => {
-                    let (module, name) = (self.line()?, self.line()?);
-                    self.stack.push(Value::Global(format!("{module} {name}")));
-                }
-                b'}' | b']' => self.stack.push(Value::Items(Vec::new())),
-                b')' => self.stack.push(Value::Tuple(Vec::new())),
-                0x85..=0x87 => {
-                    let count = usize::from(instruction - 0x84);
-                    let items = self.stack.split_off(self.stack.len().checked_sub(count)?);
-                    self.stack.push(Value::Tuple(items));
-                }
-                b't' => {
-                    let items = self.since_mark()?;
-                    self.stack.push(Value::Tuple(items));
-                }
-                b'q' => {
+                b'q' | b'h' => {
                     let [slot] = self.take()?;
-                    self.memo.insert(slot.into(), self.stack.last()?.clone());
+                    self.in_memo(instruction == b'q', slot.into())?;
                 }
-                b'r' => {
+                b'r' | b'j' => {
                     let slot = u32::from_le_bytes(self.take()?);
-                    self.memo.insert(slot, self.stack.last()?.clone());
-                }
-                b'h' => {
-                    let [slot] = self.take()?;
-                    self.stack.push(self.memo.get(&u32::from(slot))?.clone());
-                }
-                b'j' => {
-                    let slot = u32::from_le_bytes(self.take()?);
-                    self.stack.push(self.memo.get(&slot)?.clone());
+                    self.in_memo(instruction == b'r', slot)?;
                 }
                 b'Q' => self.storage()?,
                 b'R' => self.reduce()?,
                 b's' | b'a' => {
-                    let count = if instruction == b's' { 2 } else { 1 };
-                    let items = self.stack.split_off(self.stack.len().checked_sub(count)?);
+                    let items = self.last(if instruction == b's' { 2 } else { 1 })?;
                     self.extend(items)?;
                 }
                 b'u' | b'e' => {
@@ -224,9 +230,54 @@ impl<'a> Machine<'a> {
                 b'b' => {
                     self.stack.pop()?;
                 }
-                _ => return None,
+                _ => {
+                    let value = self.literal(instruction)?;
+                    self.push(value)?;
+                }
             }
         }
+    }
+
+    /// What an instruction puts on the stack that makes a value.
+    fn literal(&mut self, instruction: u8) -> Option<Value> {
+        Some(match instruction {
+            b'(' => Value::Mark,
+            b'N' => Value::None,
+            0x88 => Value::Number(1),
+            0x89 => Value::Number(0),
+            b'K' => Value::Number(self.take::<1>()?[0].into()),
+            b'M' => Value::Number(u16::from_le_bytes(self.take()?).into()),
+            b'J' => Value::Number(i32::from_le_bytes(self.take()?).into()),
+            0x8a => self.long()?,
+            b'X' => {
+                let length = u32::from_le_bytes(self.take()?) as usize;
+                let text = self.program.get(self.at..self.at.checked_add(length)?)?;
+                self.at += length;
+                Value::Text(String::from_utf8(text.to_vec()).ok()?)
+            }
+            b'c' => {
+                let (module, name) = (self.line()?, self.line()?);
+                Value::Global(format!("{module} {name}"))
+            }
+            b'}' | b']' => Value::Items(Vec::new()),
+            b')' => Value::Tuple(Vec::new()),
+            0x85..=0x87 => Value::Tuple(self.last(usize::from(instruction - 0x84))?),
+            b't' => Value::Tuple(self.since_mark()?),
+            _ => return None,
+        })
+    }
+
+    /// Puts what is on top of the stack into the memo, or what is there on top of the stack.
+    fn in_memo(&mut self, is_put: bool, slot: u32) -> Option<()> {
+        match is_put {
+            true => self.remember(slot),
+            false => self.recall(slot),
+        }
+    }
+
+    /// Takes the last values off the stack.
+    fn last(&mut self, count: usize) -> Option<Vec<Value>> {
+        Some(self.stack.split_off(self.stack.len().checked_sub(count)?))
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -242,15 +293,14 @@ impl<'a> Machine<'a> {
         String::from_utf8(rest[..length].to_vec()).ok()
     }
 
-    fn long(&mut self) -> Option<()> {
+    fn long(&mut self) -> Option<Value> {
         let [length] = self.take()?;
         let mut bytes = [0; 8];
         let length = usize::from(length);
         let digits = self.program.get(self.at..self.at + length)?;
         bytes.get_mut(..length)?.copy_from_slice(digits);
         self.at += length;
-        self.stack.push(Value::Number(i64::from_le_bytes(bytes)));
-        Some(())
+        Some(Value::Number(i64::from_le_bytes(bytes)))
     }
 
     fn since_mark(&mut self) -> Option<Vec<Value>> {
@@ -267,6 +317,8 @@ impl<'a> Machine<'a> {
         if let Value::Items(known) = self.stack.last_mut()? {
             known.extend(items);
         }
+        // Values may come to nest deeper by this; charged, so that it cannot be asked for without end.
+        self.left = (self.left).checked_sub(weight(self.stack.last()?, DEEPEST)?)?;
         Some(())
     }
 
@@ -278,8 +330,7 @@ impl<'a> Machine<'a> {
         let [_, Value::Global(kind), Value::Text(file), ..] = &items[..] else {
             return None;
         };
-        self.stack.push(Value::Storage(kind.clone(), file.clone()));
-        Some(())
+        self.push(Value::Storage(kind.clone(), file.clone()))
     }
 
     /// A call: of the dictionary's type, which is an empty one, or of the one that makes tensors.
@@ -312,8 +363,7 @@ impl<'a> Machine<'a> {
             }
             _ => Value::None,
         };
-        self.stack.push(made);
-        Some(())
+        self.push(made)
     }
 }
 
@@ -349,6 +399,25 @@ mod tests {
         assert_eq!(values("conv1.weight"), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!(values("bn1.bias"), [-7.0, 0.5]);
         assert_eq!(values("half"), [0.25, -2.0]);
+    }
+
+    #[test]
+    fn programs_that_nest_or_copy_without_end_are_refused() {
+        let nested = [b")".as_slice(), &[0x85; 500_000], b"."].concat();
+        assert!(Machine::new(&nested).run().is_none());
+        let in_itself = [b"]q\0".as_slice(), &b"h\0a".repeat(500_000), b"."].concat();
+        assert!(Machine::new(&in_itself).run().is_none());
+        let doubling = [b")q\0".as_slice(), &b"h\0h\0\x86q\0".repeat(60), b"."].concat();
+        assert!(Machine::new(&doubling).run().is_none());
+        let text = [b"X\x00\x00\x10\x00".as_slice(), &[b'a'; 1 << 20], b"q\0"].concat();
+        let copies = [text.as_slice(), &b"h\0".repeat(100_000), b"."].concat();
+        assert!(Machine::new(&copies).run().is_none());
+    }
+
+    #[test]
+    fn a_shape_without_its_strides_is_refused() {
+        assert!(view(&[0; 64], Kind::Float, 0, &[2, 8], &[1]).is_none());
+        assert!(view(&[0; 64], Kind::Float, 0, &[2, 8], &[8, 1]).is_some());
     }
 
     #[test]

@@ -33,11 +33,6 @@ impl Weights {
         }
         Ok(tensor)
     }
-
-    /// The names there are.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.tensors.keys().map(String::as_str)
-    }
 }
 
 /// Reads the weights in `path`; what it holds is told by content.

@@ -101,7 +101,10 @@ pub struct Record {
 
 impl Record {
     /// A number that no run writes, with its name and what it should be: damage, or another's hand.
-    fn impossible(&self) -> Option<(&'static str, f64, &'static str)> {
+    fn impossible(&self) -> Option<(&'static str, String, &'static str)> {
+        if self.status == Status::Ok && self.accuracy.is_none() {
+            return Some(("accuracy", "missing".to_owned(), "a percentage of 0 to 100"));
+        }
         // A mean of percentages may be off by a rounding.
         const PERCENT: std::ops::RangeInclusive<f64> = -1e-9..=100.0 + 1e-9;
         let percentages = [
@@ -120,9 +123,9 @@ impl Record {
             known.into_iter().find(|(_, value)| !is_possible(*value))
         };
         let percentage = bad(&percentages, |value| PERCENT.contains(&value))
-            .map(|(name, value)| (name, value, "a percentage of 0 to 100"));
+            .map(|(name, value)| (name, value.to_string(), "a percentage of 0 to 100"));
         let amount = bad(&amounts, |value| value >= 0.0)
-            .map(|(name, value)| (name, value, "a number that is not negative"));
+            .map(|(name, value)| (name, value.to_string(), "a number that is not negative"));
         percentage.or(amount)
     }
 }
@@ -373,10 +376,15 @@ mod tests {
 
     #[test]
     fn values_that_cannot_be_are_no_records() {
-        for accuracy in ["0", "100", "100.00000000000001", "null"] {
+        for accuracy in ["0", "100", "100.00000000000001"] {
             assert!(parsed(accuracy, "0").is_ok(), "{accuracy}");
         }
         for (accuracy, seconds, said) in [
+            (
+                "null",
+                "1",
+                "`accuracy` is missing, expected a percentage of 0 to 100",
+            ),
             (
                 "150",
                 "1",

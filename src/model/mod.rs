@@ -61,6 +61,8 @@ pub trait Method:
     /// Losses of `a = f_l(x)` on samples the hyperplane is close to and far from, as in the paper's
     /// Table 1, with margin `s`.
     const LOSSES: [&'static str; 2] = ["–", "–"];
+    /// Whether it learns a representation, which can be recorded.
+    const LEARNS: bool = false;
     /// Raised when the same parameters give other numbers; part of a cell's identity.
     const VERSION: u32;
     /// The parameter along which fits of a sweep follow each other, because one can use what the

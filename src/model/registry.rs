@@ -66,6 +66,10 @@ pub trait Entry: Sync {
     fn along(&self) -> &'static str {
         "c"
     }
+    /// Whether it learns a representation by a kernel, which can be recorded.
+    fn learns(&self) -> bool {
+        false
+    }
     /// What this build lacks to fit it.
     fn lacks(&self) -> Option<&'static str> {
         None
@@ -125,6 +129,10 @@ impl<M: Method> Entry for Of<M> {
 
     fn along(&self) -> &'static str {
         M::ALONG
+    }
+
+    fn learns(&self) -> bool {
+        M::LEARNS
     }
 
     fn schema(&self) -> Value {

@@ -136,7 +136,7 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
         }
     );
     let label = format!("{}-paper", label(summary));
-    float(&caption, &label, "llccrrl", &body, &[])
+    float(&caption, &label, "llccrrl", &body, &warnings(summary))
 }
 
 /// Rows of a table that fit a page; longer ones are cut, and the Markdown has them all.
@@ -149,12 +149,16 @@ pub(super) fn other(summary: &Summary, table: &TextTable) -> String {
     for row in table.rows.iter().take(ROWS) {
         body.push_str(&line(&fields(row)));
     }
-    let mut notes = vec![escape(&table.note)];
+    let mut notes = warnings(summary);
+    notes.push(escape(&table.note));
     if table.rows.len() > ROWS {
-        notes.push(format!(
-            "{} more rows are in table.md.",
-            table.rows.len() - ROWS
-        ));
+        let file = if table.name == "times" {
+            "times.md"
+        } else {
+            "table.md"
+        };
+        let more = table.rows.len() - ROWS;
+        notes.push(format!("{more} more rows are in {file}."));
     }
     notes.retain(|note| !note.is_empty());
     let columns = "l".repeat(table.words) + &"r".repeat(table.header.len() - table.words);
@@ -189,10 +193,17 @@ fn notes(summary: &Summary) -> Vec<String> {
     let legend = summary.legend().into_iter().map(|line| escape(&line));
     let footnotes = (summary.footnotes.iter().enumerate())
         .map(|(index, note)| format!("{} {}", superscript(&letter(index)), escape(note)));
-    let warnings = (summary.warnings.iter())
-        .map(|warning| format!("\\textbf{{Warning:}} {}", escape(warning)));
     let findings = summary.findings.iter().map(|finding| escape(finding));
+    let warnings = warnings(summary).into_iter();
     (warnings.chain(legend).chain(footnotes).chain(findings)).collect()
+}
+
+/// A paragraph each; every table has them, since tables are taken one by one.
+fn warnings(summary: &Summary) -> Vec<String> {
+    let warnings = summary.warnings.iter();
+    warnings
+        .map(|warning| format!("\\textbf{{Warning:}} {}", escape(warning)))
+        .collect()
 }
 
 fn name(summary: &Summary, row: &Row) -> String {

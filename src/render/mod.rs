@@ -205,7 +205,8 @@ pub fn index(folders: &[(&Path, &Summary)]) -> Result<Vec<PathBuf>, RenderError>
         .filter(|(path, _)| path.file_name().is_some())
         .and_then(|(path, _)| path.parent());
     let path = written.unwrap_or(parent).join(report::INDEX);
-    if fs::read_to_string(&path).is_ok_and(|text| !text.contains(report::GENERATOR)) {
+    let ours = report::GENERATOR.as_bytes();
+    if fs::read(&path).is_ok_and(|bytes| !bytes.windows(ours.len()).any(|part| part == ours)) {
         return Err(RenderError::NotOurs(path));
     }
     let mut files = Vec::new();
@@ -263,12 +264,13 @@ fn times(summary: &Summary) -> Vec<(String, Vec<u8>)> {
     let Some(mut table) = tables::times(summary) else {
         return Vec::new();
     };
+    let latex = latex::other(summary, &table);
     for warning in &summary.warnings {
         table.note += &format!(" Warning: {warning}.");
     }
     let cautions = summary.cautions.join(" ");
     let csv = csv::with_column(&csv::text_table(&table), "cautions", &cautions);
-    let texts = [markdown::other(&table), latex::other(summary, &table), csv];
+    let texts = [markdown::other(&table), latex, csv];
     let files = TIMES.iter().zip(texts);
     files
         .map(|(file, text)| ((*file).to_owned(), text.into_bytes()))
@@ -324,9 +326,9 @@ pub fn summarise(dir: &Path, plan: &Plan, records: Vec<Record>, passed_over: usi
     // A torn line whose cell was run again takes nothing from the table.
     if passed_over > 0 && !summary.counts.complete() {
         let lines = text::counted(passed_over, "line");
-        summary.warnings.push(format!(
-            "ignored: {lines} of the ledger, torn or no record; run again to fill the gap"
-        ));
+        let text =
+            format!("ignored: {lines} of the ledger, torn or no record; run again to fill the gap");
+        summary.warn("damaged", text);
     }
     summary
 }

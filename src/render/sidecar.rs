@@ -102,9 +102,10 @@ pub(super) fn read(dir: &Path, summary: &mut Summary) {
     summary.maps = maps;
     if damaged > 0 {
         let files = counted(damaged, "file");
-        summary.warnings.push(format!(
+        let text = format!(
             "ignored: {files} with a trace or a map, damaged or not readable; figures lack what was in them"
-        ));
+        );
+        summary.warn("damaged", text);
     }
 }
 

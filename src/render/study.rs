@@ -117,7 +117,7 @@ impl Study {
     }
 }
 
-/// Every study a ledger holds. Where methods are compared, only the reference's are of interest.
+/// Every study a ledger holds; where methods are compared, the reference's come first.
 pub(super) fn studies(summary: &Summary) -> Vec<Study> {
     let mut methods: Vec<&str> = summary
         .columns
@@ -278,8 +278,11 @@ fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
     (study.points.len() > 2).then_some(study)
 }
 
-/// Numbers by size, multiples of the classes such as `2K` by their factor, words as they come.
+/// Numbers by size, multiples of the classes such as `2K` by their factor; words, and both together, as they come.
 fn ordered(mut values: Vec<Value>) -> Vec<Value> {
+    if !values.iter().all(Value::is_number) && !values.iter().all(Value::is_string) {
+        return values;
+    }
     let size = |value: &Value| match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text
@@ -315,6 +318,10 @@ mod tests {
     fn values_are_ordered_by_size() {
         let sorted = ordered(vec![json!(10.0), json!(0.1), json!(1)]);
         assert_eq!(sorted, [json!(0.1), json!(1), json!(10.0)]);
+        assert_eq!(
+            ordered(vec![json!(5), json!(10), json!("2K")]),
+            [json!(5), json!(10), json!("2K")]
+        );
         assert_eq!(
             ordered(vec![json!("10K"), json!("2K")]),
             [json!("2K"), json!("10K")]

@@ -186,7 +186,7 @@ impl Summary {
             paper,
             counts,
             footnotes,
-            warnings: unknown_reference.into_iter().chain(unknown_table).collect(),
+            warnings: Vec::new(),
             records: used,
             render: plan.experiment.render.clone(),
             places,
@@ -196,13 +196,22 @@ impl Summary {
             origin: Value::Null,
             spec: None,
         };
-        for warning in warnings::all(plan, &summary, recorded) {
-            summary.warnings.push(warning.text);
-            summary.cautions.push(warning.caution);
+        for text in unknown_reference.into_iter().chain(unknown_table) {
+            summary.warn("unknown-name", text);
         }
-        summary.cautions.dedup();
+        for warning in warnings::all(plan, &summary, recorded) {
+            summary.warn(warning.caution, warning.text);
+        }
         summary.findings = findings::of(&summary);
         summary
+    }
+
+    /// Adds a warning, and the word for it.
+    pub(super) fn warn(&mut self, caution: &'static str, text: String) {
+        self.warnings.push(text);
+        if !self.cautions.contains(&caution) {
+            self.cautions.push(caution);
+        }
     }
 
     /// The records of every row and column.

@@ -237,7 +237,7 @@ pub(super) fn times(summary: &Summary) -> Option<TextTable> {
                 .zip(&summary.columns)
                 .map(|(cell, column)| {
                     let ours = cell.fit_seconds.map_or(cell.word().to_owned(), seconds);
-                    match printed(&row.dataset, &column.method) {
+                    match printed(&row.dataset, &column.method).filter(|_| !row.other_problem) {
                         Some(paper) => {
                             let theirs = paper
                                 .printed
@@ -304,7 +304,7 @@ pub(super) fn methods(summary: &Summary) -> Option<TextTable> {
         header: owned(["Method", "Similarity loss", "Dissimilarity loss", "What it is"]),
         rows,
         note: "a is the value of a hyperplane's function at a sample it is close to (similarity) or far from \
-               (dissimilarity), s = 1 the margin; ε, τ and γ are parameters. [x]₊ is x or 0, whichever is larger."
+               (dissimilarity), s the margin: 1, or a parameter of networks; ε, τ and γ are parameters. [x]₊ is x or 0, whichever is larger."
             .to_owned(),
     })
 }

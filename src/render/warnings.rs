@@ -230,8 +230,8 @@ fn marks(summary: &Summary) -> Option<String> {
         .count();
     (lost > 0).then(|| {
         format!(
-            "marks of the paired t-test that the one corrected for overlapping training sets leaves none of: {lost} of {}",
-            naive.len()
+            "{lost} of the {} of the paired t-test vanish under the test corrected for overlapping training sets",
+            counted(naive.len(), "mark")
         )
     })
 }

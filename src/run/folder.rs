@@ -130,6 +130,22 @@ impl Folder {
         }
     }
 
+    /// Copies the map of a cell, if it has one, from another results folder.
+    pub fn take_embedding(&self, cell: &str, other: &Path) -> Result<(), RunError> {
+        let (from, to) = (
+            Embedding::path(other, cell),
+            Embedding::path(&self.path, cell),
+        );
+        if !from.exists() {
+            return Ok(());
+        }
+        let folder = to.parent().unwrap_or(&self.path);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::copy(&from, &to))
+            .map_err(|error| self.error(error))?;
+        Ok(())
+    }
+
     /// Where networks under training are kept: `checkpoints/<cell>.safetensors`.
     pub fn checkpoints(&self) -> PathBuf {
         self.path.join("checkpoints")

@@ -10,6 +10,7 @@ pub mod host;
 mod peak;
 mod prepare;
 mod provenance;
+mod recorded;
 mod reuse;
 mod schedule;
 mod select;
@@ -84,6 +85,8 @@ pub trait Observer: Sync {
     fn changed(&self, _causes: &[String]) {}
     /// Cells were taken over from another results folder.
     fn reused(&self, _cells: usize, _from: &Path) {}
+    /// So many cells are done, but without what the experiment wants recorded of them.
+    fn unrecorded(&self, _cells: usize) {}
 }
 
 /// How a run ended.
@@ -139,6 +142,7 @@ pub fn run(
         observer.reused(taken, other);
     }
     let todo = Todo::new(prepared, options, &known);
+    observer.unrecorded(unrecorded(&prepared.plan, &known, &options.out));
     if let Some(before) = before {
         observer.changed(&causes(&before, &prepared.plan, &todo, &known));
     }
@@ -205,6 +209,25 @@ pub fn run(
     outcome.warnings = std::mem::take(&mut known.warnings);
     outcome.contents = known;
     Ok(outcome)
+}
+
+/// Cells that are done, but not with what the experiment wants recorded.
+fn unrecorded(plan: &Plan, known: &Contents, dir: &Path) -> usize {
+    if plan.experiment.record.is_empty() {
+        return 0;
+    }
+    let done = known
+        .records
+        .iter()
+        .filter(|record| record.status == Status::Ok);
+    let done: HashSet<&str> = done.map(|record| record.cell.as_str()).collect();
+    let cells = plan
+        .cells
+        .iter()
+        .filter(|cell| done.contains(cell.cell.as_str()));
+    cells
+        .filter(|cell| recorded::is_missing(plan, cell, dir))
+        .count()
 }
 
 /// Why cells that the ledger knew under the plan `before` are to be run again.

@@ -8,19 +8,17 @@ use std::path::Path;
 
 use super::RunError;
 use super::folder::Folder;
+use super::recorded;
 use crate::ledger::{self, Contents, Plan, Record, Status};
 
 /// Adds to `folder` what the results folder `other` knows of cells of the plan and `known` lacks;
-/// says how many that were. An experiment that wants more recorded than numbers runs its own cells.
+/// says how many that were. Cells of which the experiment wants something recorded that `other` lacks are run.
 pub fn take_over(
     plan: &Plan,
     folder: &Folder,
     known: &mut Contents,
     other: &Path,
 ) -> Result<usize, RunError> {
-    if !plan.experiment.record.is_empty() {
-        return Ok(0);
-    }
     let read_error = |source| RunError::Reuse {
         path: other.to_path_buf(),
         source,
@@ -43,6 +41,7 @@ pub fn take_over(
         .cells
         .iter()
         .filter(|cell| !settled.contains(&cell.cell))
+        .filter(|cell| !recorded::is_missing(plan, cell, other))
     {
         let Some(&record) = theirs.get(cell.cell.as_str()) else {
             continue;
@@ -53,6 +52,7 @@ pub fn take_over(
             ..record.clone()
         };
         folder.take_trace(&cell.cell, other)?;
+        folder.take_embedding(&cell.cell, other)?;
         folder.append(&record)?;
         known.records.push(record);
         taken += 1;

@@ -66,7 +66,8 @@ impl Prior {
     }
 }
 
-/// `work` on all cores: convolutions, other than the layers behind them, are worth it.
+/// `work` on all cores: convolutions, other than the layers behind them, are worth it. Not on as many as
+/// `--threads` says, because sums in another order would then give other numbers.
 pub fn with_all_cores<T>(work: impl FnOnce() -> T) -> T {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     tch::set_num_threads(cores as i32);

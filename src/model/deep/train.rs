@@ -57,6 +57,8 @@ struct Run<'a> {
     labels: Labels,
     /// Samples that are looked at after every epoch and take no part.
     watched: Option<Tensor>,
+    /// Whether the encoder has changed since their features were computed.
+    is_watched_stale: bool,
     /// The prior encoder, where it is trained too, and whether it is frozen by now.
     prior: Option<Prior>,
     is_frozen: bool,
@@ -99,6 +101,7 @@ impl<'a> Run<'a> {
             phi: matrix(problem.x(), device),
             labels: labels(problem.y(), shape.classes, device),
             watched,
+            is_watched_stale: false,
             prior,
             is_frozen: false,
             state: State {
@@ -118,7 +121,12 @@ impl<'a> Run<'a> {
             self.epoch()?;
             let seconds = begun.elapsed().as_secs_f64();
             let row = self.observe(seconds)?;
-            if !row.primal.is_finite() {
+            if !row
+                .objectives
+                .iter()
+                .chain([&row.primal])
+                .all(|j| j.is_finite())
+            {
                 return Err(FitError::Diverged {
                     epoch: self.state.epochs + 1,
                 });
@@ -216,7 +224,7 @@ impl<'a> Run<'a> {
         };
         self.phi = prior.features(&pictures.images)?;
         self.is_frozen = true;
-        self.watched = self.watched_features()?;
+        self.is_watched_stale = true;
         Ok(())
     }
 
@@ -241,7 +249,10 @@ impl<'a> Run<'a> {
     }
 
     /// Objectives on all training samples, in evaluation mode, and accuracy on watched ones.
-    fn observe(&self, seconds: f64) -> Result<TraceRow, FitError> {
+    fn observe(&mut self, seconds: f64) -> Result<TraceRow, FitError> {
+        if self.is_fine_tuned() || std::mem::take(&mut self.is_watched_stale) {
+            self.watched = self.watched_features()?;
+        }
         let functions = |phi: &Tensor| {
             self.head
                 .evaluate(phi, |pass| self.objective.functions(&self.head, pass))
@@ -266,12 +277,8 @@ impl<'a> Run<'a> {
             .zip(&row.objectives)
             .map(|(tau, j)| tau * j)
             .sum();
-        let phi = match self.is_fine_tuned() {
-            true => self.watched_features()?,
-            false => self.watched.as_ref().map(Tensor::shallow_clone),
-        };
-        if let (Some(phi), Some(watched)) = (phi, self.problem.watched()) {
-            let predicted = self.objective.classify(&functions(&phi), &self.head);
+        if let (Some(phi), Some(watched)) = (&self.watched, self.problem.watched()) {
+            let predicted = self.objective.classify(&functions(phi), &self.head);
             let right = predicted.iter().zip(&watched.y).filter(|(l, y)| l == y);
             row.accuracy = Some(100.0 * right.count() as f64 / watched.y.len().max(1) as f64);
         }
@@ -378,11 +385,13 @@ impl Trained for Ready {
     }
 
     fn weights(&self) -> Vec<(String, Vec<f64>)> {
-        let tensors = self.head.tensors();
-        tensors
+        let head = self.head.tensors();
+        let head = head
             .iter()
-            .map(|(name, tensor)| ((*name).to_owned(), numbers(tensor)))
-            .collect()
+            .map(|(name, tensor)| ((*name).to_owned(), numbers(tensor)));
+        let prior = self.prior.iter().flat_map(Prior::tensors);
+        let prior = prior.map(|(name, tensor)| (format!("prior.{name}"), numbers(tensor)));
+        head.chain(prior).collect()
     }
 }
 

@@ -244,6 +244,7 @@ impl Method for KNpsvcpp {
     const ABOUT: &'static str =
         "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)";
     const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊"];
+    const LEARNS: bool = true;
     const VERSION: u32 = 2;
     // Fits that differ in it mostly go the same way, see `path.rs`.
     const ALONG: &'static str = "gamma";

@@ -3,7 +3,7 @@
 use super::plot::{Look, Plot};
 use super::scale::Scale;
 use super::sheet::{Frame, Sheet, dashes};
-use super::{Drawn, caption, one_split, unit};
+use super::{Drawn, caption, cut, one_split, unit};
 use crate::render::csv::quoted;
 use crate::render::{Summary, Trace};
 
@@ -12,10 +12,12 @@ const MOST: usize = 6;
 
 /// The figure, where a method has two entries whose accuracy was recorded on one dataset.
 pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
-    let groups = groups(summary);
+    let mut groups = groups(summary);
     if groups.is_empty() {
         return None;
     }
+    let (data, left_out) = (data(summary, &groups), cut(MOST, groups.len(), "panels"));
+    groups.truncate(MOST);
     let title = format!("{}: variants of one method", summary.heading());
     let mut sheet = Sheet::new(&title);
     let mut columns: Vec<usize> = groups.iter().flatten().map(|trace| trace.column).collect();
@@ -34,7 +36,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     rows.dedup();
     let words = format!(
         "{} Horizontal: iterations, or epochs of a network. Vertical: the percentage of test samples classified \
-         correctly after each, which took no part in training; dashed: the one at the end.",
+         correctly after each, which took no part in training; dashed: the one at the end.{left_out}",
         one_split(summary, rows.into_iter())
     );
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
@@ -42,7 +44,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
         name: "ablation",
         title,
         picture,
-        data: data(summary, &groups),
+        data,
     })
 }
 
@@ -68,7 +70,6 @@ fn groups(summary: &Summary) -> Vec<Vec<&Trace>> {
         }
     }
     groups.retain(|group| group.len() > 1);
-    groups.truncate(MOST);
     groups
 }
 

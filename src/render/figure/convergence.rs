@@ -3,7 +3,7 @@
 use super::plot::{Look, Plot};
 use super::scale::Scale;
 use super::sheet::{Frame, Icon, Sheet};
-use super::{Drawn, caption, one_split, unit};
+use super::{Drawn, caption, cut, one_split, unit};
 use crate::render::csv::{optional, quoted};
 use crate::render::{Summary, Trace};
 
@@ -38,6 +38,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     if panels.is_empty() {
         return None;
     }
+    let left_out = cut(MOST, panels.len(), "panels");
     panels.truncate(MOST);
     let title = format!("{}: training evolution", summary.heading());
     let mut sheet = Sheet::new(&title);
@@ -47,7 +48,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     for (panel, frame) in panels.iter().zip(frames) {
         panel.draw(frame, &mut sheet);
     }
-    let picture = sheet.finish(title.clone(), &caption(summary, &words(summary, &panels)));
+    let words = words(summary, &panels) + &left_out;
+    let picture = sheet.finish(title.clone(), &caption(summary, &words));
     Some(Drawn {
         name: "convergence",
         title,
@@ -63,7 +65,7 @@ fn words(summary: &Summary, panels: &[Panel]) -> String {
     let has = |axis: &str| panels.iter().any(|panel| panel.axis == axis);
     if has(OBJECTIVE) {
         words += " Objective by iteration (of networks: epoch): primal is the largest of the classes' objectives, \
-                  dual their sum weighted by tau, as in the paper's figure. They are no bounds of a convex \
+                  dual their sum weighted by tau, as in the paper's figure; of softmax criteria both are the loss. They are no bounds of a convex \
                   problem, and where they meet says how level the objectives are, not how far from an optimum.";
     }
     if has(ACCURACY) {
@@ -119,7 +121,14 @@ impl Panel {
     fn draw(&self, frame: Frame, sheet: &mut Sheet) {
         let all = || self.curves.iter().flat_map(|(_, curve)| curve.iter());
         let x = Scale::linear(all().map(|point| point.0), 1.0);
-        let y = Scale::linear(all().map(|point| point.1), 1e-9);
+        // Where nothing changes, a scale of the last digits would show rounding.
+        let largest = all().map(|point| point.1.abs()).fold(1e-9, f64::max);
+        let narrowest = if self.axis == ACCURACY {
+            0.5
+        } else {
+            1e-3 * largest
+        };
+        let y = Scale::linear(all().map(|point| point.1), narrowest);
         let (Some(x), Some(y)) = (x, y) else {
             return;
         };

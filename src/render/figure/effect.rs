@@ -11,6 +11,7 @@ use super::scale::Scale;
 use super::sheet::{Frame, Sheet};
 use super::{Drawn, MOST, MOST_PANELS};
 use crate::ledger::PlannedDataset;
+use crate::model::registry;
 use crate::render::csv::{optional, quoted};
 use crate::render::text::counted;
 use crate::render::{Cell, Summary};
@@ -64,7 +65,12 @@ pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Drawn> {
     methods.truncate(MOST);
     let mut sheet = Sheet::new(&title);
     let looks = methods.iter().enumerate();
-    let looks = looks.map(|(index, method)| ((*method).to_owned(), Look::of(index).icon()));
+    let title_of = |method: &str| {
+        registry::find(method)
+            .map_or(method, |entry| entry.title())
+            .to_owned()
+    };
+    let looks = looks.map(|(index, method)| (title_of(method), Look::of(index).icon()));
     sheet.legend(looks.collect());
     let frames = sheet.grid(panels.len(), panels.len().min(2), 260.0);
     for (panel, frame) in panels.iter().zip(frames) {

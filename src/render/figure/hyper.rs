@@ -6,7 +6,7 @@ use super::font::Face;
 use super::plot::{Look, Plot, bar};
 use super::scale::Scale;
 use super::sheet::{Frame, Sheet, text_around, text_at, text_before};
-use super::{Drawn, caption};
+use super::{Drawn, caption, cut};
 use crate::render::Summary;
 use crate::render::csv::{optional, quoted};
 use crate::render::protocol;
@@ -67,14 +67,11 @@ fn words(summary: &Summary, studies: &[Study]) -> String {
     } else {
         "Accuracy in percent, of the samples that the axis names"
     };
-    let left_out = match studies.len() {
-        all if all > MOST => format!(" {MOST} of {all} studies are drawn; the data has all."),
-        _ => String::new(),
-    };
+    let left_out = cut(MOST, studies.len(), "studies");
     format!(
         "{scored}, {over}. Lines: horizontal one parameter's values, evenly spaced whatever their size, the others at \
          their best; bands reach one standard deviation over splits. Heat maps: one parameter to the right, one \
-         upwards, the darker the higher, the best framed. The best of many is no estimate of an accuracy.{left_out} {}",
+         upwards, the stronger the colour the higher, the best framed. The best of many is no estimate of an accuracy.{left_out} {}",
         protocol::data(&summary.plan, rows)
     )
 }

@@ -132,6 +132,14 @@ fn left_out(summary: &Summary, name: &str) -> String {
     )
 }
 
+/// Says how many are drawn, where those are not all.
+fn cut(drawn: usize, all: usize, what: &str) -> String {
+    if drawn >= all {
+        return String::new();
+    }
+    format!(" {drawn} of {all} {what} are drawn; the data has all.")
+}
+
 /// What a figure of single fits shows: of which data, and of which split of how many.
 fn one_split(summary: &Summary, rows: impl Iterator<Item = usize> + Clone) -> String {
     let splits = |row: usize| summary.plan.datasets.get(row).map(|data| data.splits.len());

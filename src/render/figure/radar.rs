@@ -7,7 +7,7 @@ use super::colour;
 use super::font::Face;
 use super::plot::Look;
 use super::sheet::{Frame, Sheet, text_around, text_at};
-use super::{Drawn, caption, one_split, unit};
+use super::{Drawn, caption, cut, one_split, unit};
 use crate::render::csv::quoted;
 use crate::render::{Summary, Trace};
 
@@ -32,10 +32,11 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
             groups.push((row, traces));
         }
     }
-    groups.truncate(MOST);
     if groups.is_empty() {
         return None;
     }
+    let (data, left_out) = (data(summary, &groups), cut(MOST, groups.len(), "datasets"));
+    groups.truncate(MOST);
     let title = format!("{}: objectives of the classes", summary.heading());
     let mut sheet = Sheet::new(&title);
     let mut columns: Vec<usize> = groups
@@ -59,8 +60,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     let words = format!(
         "One spoke per class: its objective, from the centre outwards; the smaller the polygon, the lower the \
          objectives. The panels are of the first, of the {BETWEEN}th (or, of shorter trainings, the middle) and of \
-         the last iteration or epoch, counted from 0. Spokes start at zero, or are logarithmic where it says so; \
-         the number at the rim is the largest objective. {}",
+         the last iteration or epoch; their numbers begin with 0. Spokes start at zero, or are logarithmic where it says so; \
+         the number at the rim is the largest objective.{left_out} {}",
         one_split(summary, groups.iter().map(|(row, _)| *row))
     );
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
@@ -68,7 +69,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
         name: "radar",
         title,
         picture,
-        data: data(summary, &groups),
+        data,
     })
 }
 

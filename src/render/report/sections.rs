@@ -20,19 +20,35 @@ pub(super) fn warnings(summary: &Summary) -> String {
 }
 
 pub(super) fn words(summary: &Summary) -> String {
-    let protocol = summary.protocol.map(|protocol| match protocol {
-        Protocol::Paper => "Protocol paper: one documented, fixed setting per method.",
-        Protocol::Tuned => {
-            "Protocol tuned: the same budget of cross-validation on training data for every method."
-        }
-    });
     let mut sentences = vec![summary.state.clone()];
-    sentences.extend(protocol.map(str::to_owned));
+    sentences.extend(protocol(summary).map(str::to_owned));
     if summary.findings.is_empty() {
         sentences.push("There are no results to speak of yet.".to_owned());
     }
     sentences.extend(summary.findings.iter().cloned());
     list(&sentences)
+}
+
+/// What the experiment's protocol is, as far as its settings bear it out.
+fn protocol(summary: &Summary) -> Option<&'static str> {
+    const NOT_ALIKE: [&str; 3] = ["chosen-on-test", "unequal-budgets", "partly-tuned"];
+    let is_doubtful = summary
+        .cautions
+        .iter()
+        .any(|caution| NOT_ALIKE.contains(caution));
+    let is_tuned = summary.plan.methods.iter().any(|method| method.points > 1);
+    Some(match summary.protocol? {
+        Protocol::Paper if !is_tuned => "Protocol paper: one documented, fixed setting per method.",
+        Protocol::Paper => {
+            "Declared as protocol paper, but some methods are tuned: see the warnings."
+        }
+        Protocol::Tuned if is_tuned && !is_doubtful => {
+            "Protocol tuned: the same budget of cross-validation on training data for every method."
+        }
+        Protocol::Tuned => {
+            "Declared as protocol tuned, but not all methods are tuned alike on training data: see the warnings."
+        }
+    })
 }
 
 /// Every number of the paper, ours, and the verdict.

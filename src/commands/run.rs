@@ -31,7 +31,15 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         .map(|loaded| prepare(loaded, arguments, &store, quiet))
         .collect::<Result<Vec<_>, _>>()?;
     if arguments.dry_run {
-        return Ok(plan::show(&prepared));
+        let ending = plan::show(&prepared);
+        for prepared in prepared.iter().filter(|_| !arguments.only.is_empty()) {
+            let plan = &prepared.plan;
+            let chosen = plan.cells.iter();
+            let chosen = chosen.filter(|cell| Filter::keep(&arguments.only, plan, cell));
+            let (chosen, all) = (chosen.count(), plan.cells.len());
+            show!("of these, --only chooses {chosen} of {all} cells");
+        }
+        return Ok(ending);
     }
     let cores = Cores::granted(arguments);
     let devices = devices(arguments)?;

@@ -38,12 +38,16 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
     for (reason, count) in &status.reasons {
         show!("  {count} x {reason}");
     }
-    match status.seconds_left {
-        Some(seconds) if status.missing > 0 => {
-            show!("about {} of work left on one core", duration(seconds));
+    let left = duration(status.seconds_left);
+    match (status.missing, status.untimed) {
+        (0, _) => {}
+        (_, 0) => show!("about {left} of work left on one core"),
+        (missing, untimed) if untimed == missing => {
+            show!("no time to be told: nothing alike has finished yet");
         }
-        None => show!("no time to be told: nothing alike has finished yet"),
-        Some(_) => {}
+        (_, untimed) => show!(
+            "about {left} of work left on one core, and {untimed} cells of which nothing alike has finished yet"
+        ),
     }
     jobs(folder, &plan, &known)?;
     let is_complete = status.done == total;

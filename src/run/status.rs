@@ -12,9 +12,10 @@ pub struct FolderStatus {
     pub failed: usize,
     pub skipped: usize,
     pub missing: usize,
-    /// Seconds of work that are left, from the mean time of finished cells of the same dataset and
-    /// method; `None` while nothing alike has finished.
-    pub seconds_left: Option<f64>,
+    /// Seconds of work that are left, from the mean time of finished cells of the same dataset and method.
+    pub seconds_left: f64,
+    /// Missing cells that the seconds do not count, because nothing alike has finished.
+    pub untimed: usize,
     /// Per dataset: name, cells done, cells planned.
     pub datasets: Vec<(String, usize, usize)>,
     /// Reasons of failed and skipped cells, with how many share each.
@@ -54,10 +55,12 @@ pub fn folder_status(plan: &Plan, contents: &Contents) -> FolderStatus {
         }
     }
     status.missing = missing.len();
-    status.seconds_left = missing
-        .iter()
-        .map(|key| seconds.get(key).map(|(sum, count)| sum / *count as f64))
-        .sum::<Option<f64>>();
+    for key in &missing {
+        match seconds.get(key) {
+            Some((sum, count)) => status.seconds_left += sum / *count as f64,
+            None => status.untimed += 1,
+        }
+    }
     status
 }
 

@@ -414,31 +414,34 @@ fn an_encoder_under_fine_tuning_is_taken_up_again_to_the_bit() {
         "name: textures\n\
          datasets: [dtd: {encoder: {network: resnet18, weights: tiny.safetensors}}]\n\
          splits: {repeats: 1}\n\
-         methods: [d-npsvcpp: {training: {epochs: 5, fine_tune: 3, batch: 4}}]\n\
+         methods: [d-npsvcpp: {training: {epochs: 60, fine_tune: 2, batch: 4}}]\n\
          record: [evolution]\n",
     );
     let command = |out: &str| format!("run spec.yaml --data data --offline -q --out {out}");
     let ended = folder.run(&command("whole"));
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    let epochs_kept = |out: &str| {
-        let files = fs::read_dir(folder.path(out).join("checkpoints")).ok()?;
-        let path = { files }.find_map(|file| Some(file.ok()?.path()))?;
-        (path.extension()? == "safetensors").then(|| fs::metadata(&path).ok()?.modified().ok())?
+    let is_there = |ending: &str| {
+        let files = fs::read_dir(folder.path("killed/checkpoints"));
+        let names = files
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|file| file.file_name());
+        { names }.any(|name| name.to_string_lossy().ends_with(ending))
     };
-    // Killed after its first epoch and again after a later one, so in fine-tuning or after it.
-    let mut seen = None;
-    for _ in 0..2 {
+    // Killed while the encoder is trained, and again when it is frozen.
+    for ending in [".safetensors", ".head.safetensors"] {
         let mut child = folder.command(&command("killed")).spawn().unwrap();
-        while epochs_kept("killed") == seen && child.try_wait().unwrap().is_none() {
+        while !is_there(ending) && child.try_wait().unwrap().is_none() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        seen = epochs_kept("killed");
         child.kill().unwrap();
         child.wait().unwrap();
+        assert!(is_there(ending), "it was killed before its end");
     }
     let ended = folder.run(&command("killed"));
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert_eq!(traces(&folder, "killed").len(), 5);
+    assert_eq!(traces(&folder, "killed").len(), 60);
     assert_eq!(traces(&folder, "killed"), traces(&folder, "whole"));
     assert_eq!(essence(&folder, "killed"), essence(&folder, "whole"));
 }

@@ -146,7 +146,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Where networks under training are kept: `checkpoints/<cell>.safetensors`.
+    /// Where networks under training are kept: `checkpoints/<cell>.safetensors` and, behind an encoder that is
+    /// trained no longer, `<cell>.head.safetensors`.
     pub fn checkpoints(&self) -> PathBuf {
         self.path.join("checkpoints")
     }
@@ -155,7 +156,7 @@ impl Folder {
     pub fn remove_checkpoint(&self, cell: &str) {
         let folder = self.checkpoints();
         // There is none for most cells, and one that stays does no harm.
-        for ending in ["safetensors", "part"] {
+        for ending in ["safetensors", "part", "head.safetensors", "head.part"] {
             let _ = std::fs::remove_file(folder.join(format!("{cell}.{ending}")));
         }
     }

@@ -1,10 +1,11 @@
-//! What a killed training goes on from: everything that the next epoch depends on, as one safetensors
-//! file that is replaced as a whole.
+//! What a killed training goes on from: everything that the next epoch depends on, as a safetensors file that is
+//! replaced as a whole. Once a prior encoder is frozen, the last file with it stays, and what follows the encoder
+//! goes to a second one, see [`of_head`]: encoders are large.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,11 @@ pub(super) struct State {
     /// The criterion's own.
     pub objective: Vec<f64>,
     pub trace: Vec<TraceRow>,
+}
+
+/// Where the layers behind a frozen encoder are stored, beside the checkpoint with the encoder.
+pub(super) fn of_head(path: &Path) -> PathBuf {
+    path.with_extension("head.safetensors")
 }
 
 /// Stores `state` and the tensors.

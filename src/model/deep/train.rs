@@ -305,14 +305,37 @@ impl<'a> Run<'a> {
             .collect()
     }
 
+    /// The tensors without those of the prior encoder, which change no more once it is frozen.
+    fn tensors_of_head(&self) -> Vec<(String, Tensor)> {
+        let mut tensors = self.tensors();
+        tensors.retain(|(name, _)| !name.starts_with("prior."));
+        tensors
+    }
+
+    /// Whether the prior encoder has been trained to its end, so that the last checkpoint with it stays true.
+    fn is_prior_done(&self) -> bool {
+        self.prior.is_some() && self.state.epochs > self.settings.training.fine_tune
+    }
+
     fn resume(&mut self) {
-        let Some(path) = &self.surroundings.checkpoint else {
+        let Some(path) = self.surroundings.checkpoint.clone() else {
             return;
         };
-        if let Some(state) = checkpoint::load(path, &mut self.tensors()) {
-            self.objective.restore(&state.objective);
-            self.state = state;
+        let whole = checkpoint::load(&path, &mut self.tensors());
+        let Some(state) = whole else {
+            return;
+        };
+        self.restore(state);
+        let has_prior = self.prior.is_some() && !self.is_fine_tuned();
+        let head = || checkpoint::load(&checkpoint::of_head(&path), &mut self.tensors_of_head());
+        if let Some(state) = has_prior.then(head).flatten() {
+            self.restore(state);
         }
+    }
+
+    fn restore(&mut self, state: State) {
+        self.objective.restore(&state.objective);
+        self.state = state;
     }
 
     fn save(&mut self) -> Result<(), FitError> {
@@ -320,7 +343,11 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         self.state.objective = self.objective.state();
-        checkpoint::save(path, &self.state, &self.tensors()).map_err(|error| FitError::Engine {
+        let (path, tensors) = match self.is_prior_done() {
+            true => (checkpoint::of_head(path), self.tensors_of_head()),
+            false => (path.clone(), self.tensors()),
+        };
+        checkpoint::save(&path, &self.state, &tensors).map_err(|error| FitError::Engine {
             engine: "the checkpoint",
             message: format!("{} cannot be written: {error}", path.display()),
         })

@@ -4,6 +4,7 @@
 //! several entries of one method with fixed parameters that differ in one or two numbers.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -75,15 +76,18 @@ impl Study {
         })
     }
 
-    /// Adds a point with these values of the axes; `scores` are one per split.
-    fn add(&mut self, values: &[Value], scores: &[f64]) {
-        let Some(mean) = stats::mean(scores) else {
-            return;
-        };
-        let places = self.axes.iter().zip(values);
-        let places =
-            places.map(|(axis, value)| axis.values.iter().position(|known| known == value));
-        if let Some(at) = places.collect() {
+    /// Where parameters are on the axes, if all of their values are there.
+    fn place(&self, params: &Value) -> Option<Vec<usize>> {
+        let places = self.axes.iter().map(|axis| {
+            let used = params.get(&axis.name)?;
+            axis.values.iter().position(|given| is_value(given, used))
+        });
+        places.collect()
+    }
+
+    /// Adds a point; `scores` are one per split.
+    fn add(&mut self, at: Vec<usize>, scores: &[f64]) {
+        if let Some(mean) = stats::mean(scores) {
             self.points.push(Point {
                 at,
                 mean,
@@ -177,37 +181,24 @@ fn of_grid(
     if study.axes.is_empty() {
         return None;
     }
-    // Points of all splits under their values of the axes.
-    let mut grid: Vec<(Vec<Value>, Vec<f64>)> = Vec::new();
+    // Scores of all splits by their places, in the order of the grid's axes.
+    let mut grid: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
     for record in records {
         let points = record
             .selection
             .as_ref()
             .and_then(|selection| selection["points"].as_array());
         for point in points.into_iter().flatten() {
-            let values: Option<Vec<Value>> = study
-                .axes
-                .iter()
-                .map(|axis| matching(axis, point["params"].get(&axis.name)?))
-                .collect();
-            if let (Some(values), Some(mean)) = (values, point["mean"].as_f64()) {
-                match grid.iter_mut().find(|(known, _)| *known == values) {
-                    Some((_, scores)) => scores.push(mean),
-                    None => grid.push((values, vec![mean])),
-                }
+            if let (Some(at), Some(mean)) = (study.place(&point["params"]), point["mean"].as_f64())
+            {
+                grid.entry(at).or_default().push(mean);
             }
         }
     }
-    for (values, scores) in &grid {
-        study.add(values, scores);
+    for (at, scores) in grid {
+        study.add(at, &scores);
     }
     (study.points.len() > 1).then_some(study)
-}
-
-/// The axis' own spelling of a value: 1 and 1.0 are the same.
-fn matching(axis: &Axis, value: &Value) -> Option<Value> {
-    let mut values = axis.values.iter();
-    values.find(|given| is_value(given, value)).cloned()
 }
 
 /// Whether a parameter with the value `used` had been given as `given`, which may leave out defaults and
@@ -269,11 +260,8 @@ fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
     for (column, params) in &fixed {
         let cell = summary.rows.get(row)?.cells.get(*column)?;
         let scores: Vec<f64> = cell.values.values().copied().collect();
-        let values: Vec<Value> = differing
-            .iter()
-            .map(|name| params[name.as_str()].clone())
-            .collect();
-        study.add(&values, &scores);
+        let at = study.place(params)?;
+        study.add(at, &scores);
     }
     (study.points.len() > 2).then_some(study)
 }
@@ -305,13 +293,11 @@ mod tests {
 
     #[test]
     fn a_mapping_is_found_among_the_values_it_was_given_as() {
-        let axis = Axis {
-            name: "gamma".into(),
-            values: vec![json!({"max": 1e-4}), json!({"max": 1})],
-        };
+        let given = json!({"max": 1});
         let used = json!({"max": 1.0, "t_max": null, "epsilon": 1e-6});
-        assert_eq!(matching(&axis, &used), Some(json!({"max": 1})));
-        assert_eq!(matching(&axis, &json!({"max": 2.0})), None);
+        assert!(is_value(&given, &used));
+        assert!(!is_value(&given, &json!({"max": 2.0})));
+        assert!(!is_value(&given, &json!({"t_max": 1.0})));
     }
 
     #[test]

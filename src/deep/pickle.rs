@@ -208,13 +208,21 @@ impl<'a> Machine<'a> {
                 0x80 => {
                     let [_version] = self.take()?;
                 }
-                b'q' | b'h' => {
+                b'q' => {
                     let [slot] = self.take()?;
-                    self.in_memo(instruction == b'q', slot.into())?;
+                    self.remember(slot.into())?;
                 }
-                b'r' | b'j' => {
+                b'r' => {
                     let slot = u32::from_le_bytes(self.take()?);
-                    self.in_memo(instruction == b'r', slot)?;
+                    self.remember(slot)?;
+                }
+                b'h' => {
+                    let [slot] = self.take()?;
+                    self.recall(slot.into())?;
+                }
+                b'j' => {
+                    let slot = u32::from_le_bytes(self.take()?);
+                    self.recall(slot)?;
                 }
                 b'Q' => self.storage()?,
                 b'R' => self.reduce()?,
@@ -265,14 +273,6 @@ impl<'a> Machine<'a> {
             b't' => Value::Tuple(self.since_mark()?),
             _ => return None,
         })
-    }
-
-    /// Puts what is on top of the stack into the memo, or what is there on top of the stack.
-    fn in_memo(&mut self, is_put: bool, slot: u32) -> Option<()> {
-        match is_put {
-            true => self.remember(slot),
-            false => self.recall(slot),
-        }
     }
 
     /// Takes the last values off the stack.

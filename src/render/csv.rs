@@ -9,7 +9,7 @@ use crate::stats::Reproduction;
 #[derive(Clone, Copy, Debug)]
 pub struct Csv;
 
-const HEADER: [&str; 29] = [
+const HEADER: [&str; 28] = [
     "dataset",
     "method",
     "label",
@@ -38,7 +38,6 @@ const HEADER: [&str; 29] = [
     "p_naive_holm",
     "p_corrected_holm",
     "p_wilcoxon_holm",
-    "cautions",
 ];
 
 impl Exporter for Csv {
@@ -48,18 +47,15 @@ impl Exporter for Csv {
 
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
         let mut text = HEADER.join(",") + "\n";
-        let cautions = summary.cautions.join(" ");
         for row in &summary.rows {
             for (cell, column) in row.cells.iter().zip(&summary.columns) {
                 let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
-                let fields: Vec<String> = (names.into_iter().chain(figures(cell)))
-                    .chain([cautions.clone()])
-                    .collect();
+                let fields: Vec<String> = names.into_iter().chain(figures(cell)).collect();
                 text.push_str(&fields.join(","));
                 text.push('\n');
             }
         }
-        Ok(text.into_bytes())
+        Ok(with_cautions(summary, &text).into_bytes())
     }
 }
 
@@ -119,6 +115,11 @@ pub(super) fn text_table(table: &TextTable) -> String {
         fields.join(",") + "\n"
     };
     lines.map(line).collect()
+}
+
+/// A CSV file with a column of the table's cautions, so that numbers do not travel without them.
+pub(super) fn with_cautions(summary: &Summary, data: &str) -> String {
+    with_column(data, "cautions", &summary.cautions.join(" "))
 }
 
 /// A CSV file with a further column, which has the same value in every line.

@@ -268,8 +268,7 @@ fn times(summary: &Summary) -> Vec<(String, Vec<u8>)> {
     for warning in &summary.warnings {
         table.note += &format!(" Warning: {warning}.");
     }
-    let cautions = summary.cautions.join(" ");
-    let csv = csv::with_column(&csv::text_table(&table), "cautions", &cautions);
+    let csv = csv::with_cautions(summary, &csv::text_table(&table));
     let texts = [markdown::other(&table), latex, csv];
     let files = TIMES.iter().zip(texts);
     files

@@ -30,7 +30,7 @@ mod scale;
 mod sheet;
 mod time;
 
-use super::csv::with_column;
+use super::csv::with_cautions;
 use super::{ExportError, Summary, Trace, protocol};
 use canvas::Picture;
 
@@ -104,9 +104,8 @@ pub fn figures(summary: &Summary) -> Vec<Drawn> {
         embedding::figure(summary),
     ];
     let mut drawn: Vec<Drawn> = drawn.into_iter().flatten().collect();
-    let cautions = summary.cautions.join(" ");
     for drawn in &mut drawn {
-        drawn.data = with_column(&drawn.data, "cautions", &cautions);
+        drawn.data = with_cautions(summary, &drawn.data);
     }
     drawn
 }

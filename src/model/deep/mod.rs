@@ -30,6 +30,8 @@ mod objective;
 #[cfg(feature = "deep")]
 mod prior;
 #[cfg(feature = "deep")]
+mod ready;
+#[cfg(feature = "deep")]
 mod softmax;
 #[cfg(feature = "deep")]
 mod train;

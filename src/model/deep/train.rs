@@ -11,17 +11,18 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 use std::time::Instant;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::ArrayView2;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use tch::{Device, Kind, Tensor};
 
 use super::checkpoint::{self, State};
 use super::descent::Descent;
-use super::head::{Head, Pass};
-use super::objective::{Labels, Objective, Step, numbers};
+use super::head::Head;
+use super::objective::{Labels, Objective, Step};
 use super::prior::{Prior, with_all_cores};
-use super::{Criterion, NetworkFit, Queries, Settings, Surroundings, Trained, Training};
+use super::ready::Ready;
+use super::{Criterion, NetworkFit, Settings, Surroundings, Training};
 use crate::data::Images;
 use crate::deep::prefetched;
 use crate::model::{FitError, Problem, TraceRow};
@@ -354,74 +355,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A network after its last epoch.
-struct Ready {
-    head: Head,
-    objective: Box<dyn Objective>,
-    device: Device,
-    /// Where it was trained too.
-    prior: Option<Prior>,
-    /// Images whose features by it are known, with these.
-    known: Option<(Images, Tensor)>,
-}
-
-impl Ready {
-    /// `phi` of the samples, by the prior encoder where it was trained too.
-    fn phi(&self, queries: Queries<'_>) -> Result<Tensor, FitError> {
-        tch::set_num_threads(1);
-        match (&self.prior, queries.images) {
-            (Some(prior), Some(images)) => match &self.known {
-                Some((known, features)) if known.is_same(images) => Ok(features.shallow_clone()),
-                _ => prior.features(images),
-            },
-            _ => Ok(matrix(queries.x, self.device)),
-        }
-    }
-}
-
-impl Trained for Ready {
-    fn predict(&self, queries: Queries<'_>) -> Result<Vec<usize>, FitError> {
-        guarded(|| {
-            let phi = self.phi(queries)?;
-            let f = self
-                .head
-                .evaluate(&phi, |pass| self.objective.functions(&self.head, pass));
-            Ok(self.objective.classify(&f, &self.head))
-        })
-    }
-
-    fn represent(&self, queries: Queries<'_>) -> Result<Option<Array2<f64>>, FitError> {
-        guarded(|| {
-            if !self.head.has_z() {
-                return Ok(None);
-            }
-            let phi = self.phi(queries)?;
-            let nothing = || Tensor::zeros([0], (Kind::Float, self.device));
-            let z = |pass: &Pass| pass.z.as_ref().map_or_else(nothing, Tensor::shallow_clone);
-            let z = self.head.evaluate(&phi, z);
-            let (rows, columns) = z
-                .size2()
-                .map_err(|error| libtorch_error(&error.to_string()))?;
-            let numbers = numbers(&z);
-            let at = |(i, j): (usize, usize)| numbers[i * columns as usize + j];
-            Ok(Some(Array2::from_shape_fn(
-                (rows as usize, columns as usize),
-                at,
-            )))
-        })
-    }
-
-    fn weights(&self) -> Vec<(String, Vec<f64>)> {
-        let head = self.head.tensors();
-        let head = head
-            .iter()
-            .map(|(name, tensor)| ((*name).to_owned(), numbers(tensor)));
-        let prior = self.prior.iter().flat_map(Prior::tensors);
-        let prior = prior.map(|(name, tensor)| (format!("prior.{name}"), numbers(tensor)));
-        head.chain(prior).collect()
-    }
-}
-
 fn certificate(trace: &[TraceRow]) -> Certificate {
     let last = trace.last();
     let (primal, dual) = last.map_or((0.0, 0.0), |row| (row.primal, row.dual));
@@ -464,7 +397,7 @@ fn permutation(n: usize, rng: &mut ChaCha8Rng) -> Vec<i64> {
     order
 }
 
-fn matrix(x: ArrayView2<'_, f64>, device: Device) -> Tensor {
+pub(super) fn matrix(x: ArrayView2<'_, f64>, device: Device) -> Tensor {
     let values: Vec<f32> = x.iter().map(|&value| value as f32).collect();
     Tensor::from_slice(&values)
         .view([x.nrows() as i64, x.ncols() as i64])
@@ -511,7 +444,7 @@ thread_local! {
 
 /// `work`, with panics of libtorch's wrapper, whose calls panic where they fail, as errors that are not
 /// printed.
-fn guarded<T>(work: impl FnOnce() -> Result<T, FitError>) -> Result<T, FitError> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, FitError>) -> Result<T, FitError> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();
@@ -528,7 +461,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, FitError>) -> Result<T, FitError>
 }
 
 /// The sentence in a panic of libtorch's wrapper, without the place in its sources.
-fn libtorch_error(text: &str) -> FitError {
+pub(super) fn libtorch_error(text: &str) -> FitError {
     let line = text
         .split_once("Torch(\"")
         .map_or(text, |(_, inside)| inside);

@@ -1,0 +1,80 @@
+//! A network after its training: what it answers for samples.
+
+use ndarray::Array2;
+use tch::{Device, Kind, Tensor};
+
+use super::head::{Head, Pass};
+use super::objective::{Objective, numbers};
+use super::prior::Prior;
+use super::train::{guarded, libtorch_error, matrix};
+use super::{Queries, Trained};
+use crate::data::Images;
+use crate::model::FitError;
+
+/// A network after its last epoch.
+pub(super) struct Ready {
+    pub head: Head,
+    pub objective: Box<dyn Objective>,
+    pub device: Device,
+    /// Where it was trained too.
+    pub prior: Option<Prior>,
+    /// Images whose features by it are known, with these.
+    pub known: Option<(Images, Tensor)>,
+}
+
+impl Ready {
+    /// `phi` of the samples, by the prior encoder where it was trained too.
+    fn phi(&self, queries: Queries<'_>) -> Result<Tensor, FitError> {
+        tch::set_num_threads(1);
+        match (&self.prior, queries.images) {
+            (Some(prior), Some(images)) => match &self.known {
+                Some((known, features)) if known.is_same(images) => Ok(features.shallow_clone()),
+                _ => prior.features(images),
+            },
+            _ => Ok(matrix(queries.x, self.device)),
+        }
+    }
+}
+
+impl Trained for Ready {
+    fn predict(&self, queries: Queries<'_>) -> Result<Vec<usize>, FitError> {
+        guarded(|| {
+            let phi = self.phi(queries)?;
+            let f = self
+                .head
+                .evaluate(&phi, |pass| self.objective.functions(&self.head, pass));
+            Ok(self.objective.classify(&f, &self.head))
+        })
+    }
+
+    fn represent(&self, queries: Queries<'_>) -> Result<Option<Array2<f64>>, FitError> {
+        guarded(|| {
+            if !self.head.has_z() {
+                return Ok(None);
+            }
+            let phi = self.phi(queries)?;
+            let nothing = || Tensor::zeros([0], (Kind::Float, self.device));
+            let z = |pass: &Pass| pass.z.as_ref().map_or_else(nothing, Tensor::shallow_clone);
+            let z = self.head.evaluate(&phi, z);
+            let (rows, columns) = z
+                .size2()
+                .map_err(|error| libtorch_error(&error.to_string()))?;
+            let numbers = numbers(&z);
+            let at = |(i, j): (usize, usize)| numbers[i * columns as usize + j];
+            Ok(Some(Array2::from_shape_fn(
+                (rows as usize, columns as usize),
+                at,
+            )))
+        })
+    }
+
+    fn weights(&self) -> Vec<(String, Vec<f64>)> {
+        let head = self.head.tensors();
+        let head = head
+            .iter()
+            .map(|(name, tensor)| ((*name).to_owned(), numbers(tensor)));
+        let prior = self.prior.iter().flat_map(Prior::tensors);
+        let prior = prior.map(|(name, tensor)| (format!("prior.{name}"), numbers(tensor)));
+        head.chain(prior).collect()
+    }
+}

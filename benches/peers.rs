@@ -174,7 +174,8 @@ fn kernel(folder: &Path) -> f64 {
 /// How the points of a sweep are fitted.
 #[derive(Clone, Copy, PartialEq)]
 enum Sweep {
-    /// As `select` does: points that differ in `gamma` one after the other, two such lanes side by side.
+    /// As `select` does: points that differ in `c` and `gamma` one after the other, two such lanes
+    /// side by side.
     Shared,
     /// With nothing shared, one after the other, by two threads.
     OneByOne,
@@ -187,11 +188,13 @@ fn sweep(kind: Sweep) -> f64 {
     let parts = first_split("binalpha");
     let mut lanes = Vec::new();
     for r1 in [0.05, 0.5] {
-        for c in [0.1, 0.3, 1.0, 3.0, 10.0] {
-            for mu in [0.01, 0.1] {
+        for mu in [0.01, 0.1] {
+            let mut lane = Vec::new();
+            for c in [10.0, 3.0, 1.0, 0.3, 0.1] {
                 let point = |gamma: f64| json!({"scheme": "rvo", "r1": r1, "gamma": gamma, "mu": mu, "c": c});
-                lanes.push([0.01, 0.1, 1.0, 10.0, 100.0].map(point));
+                lane.extend([0.01, 0.1, 1.0, 10.0, 100.0].map(point));
             }
+            lanes.push(lane);
         }
     }
     let score = |params: &Value, problem: &Problem, cross: &Mat<f64>| {
@@ -204,7 +207,7 @@ fn sweep(kind: Sweep) -> f64 {
             let problem = parts.problem().for_sweep();
             let cross = problem.cross(parts.x_test.view());
             problem.gram();
-            lanes.par_iter().for_each(|lane| {
+            lanes.par_iter().with_max_len(1).for_each(|lane| {
                 let problem = problem.lane(Par::Seq);
                 (lane.iter()).for_each(|params| score(params, &problem, &cross));
             });

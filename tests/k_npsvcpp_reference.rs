@@ -52,8 +52,9 @@ fn start(problem: &Problem, file: &Value) -> Start {
         Par::Seq,
     );
     let v = Mat::from_fn(v0.nrows(), v0.ncols(), |i, j| -v0[(i, j)]);
+    let at = a.transpose().to_owned();
     Start {
-        frame: Frame { ka: k * &a, a },
+        frame: Frame { atk: &at * k, at },
         v,
     }
 }

@@ -238,9 +238,9 @@ proptest! {
         let moved = samples.reordered(&order).problem(&gaussian(), 1e-6);
         let (cross, moved_cross) = (problem.cross(samples.test.view()), moved.cross(samples.test.view()));
         let start = Start::random(&problem, 2, false, &Seed::root(1));
-        let rows = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(order[i], j)]);
+        let columns = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |i, j| m[(i, order[j])]);
         let moved_start = Start {
-            frame: Frame { a: rows(&start.frame.a), ka: rows(&start.frame.ka) },
+            frame: Frame { at: columns(&start.frame.at), atk: columns(&start.frame.atk) },
             v: start.v.clone(),
         };
         for scheme in ["ovr", "rvo"] {

@@ -90,3 +90,29 @@ fn k_npsvcpp() {
         check("k-npsvcpp", &grid(scheme, "r1", "qp_tolerance"));
     }
 }
+
+#[test]
+fn a_bound_that_no_multiplier_comes_near_has_no_say() {
+    let digits = Digits::load();
+    for scheme in ["ovr", "rvo"] {
+        let lane = digits.problem(Par::Seq).for_sweep().lane(Par::Seq);
+        let along_c = |c: f64| {
+            let params = json!({"scheme": scheme, "c": c, "max_iter": 3, "qp_tolerance": 1e-9});
+            let shared = fit("k-npsvcpp", &params, &lane);
+            (shared, fit("k-npsvcpp", &params, &digits.problem(Par::Seq)))
+        };
+        let (largest, _) = along_c(1000.0);
+        let (large, alone) = along_c(100.0);
+        // One fit for both, and the one that would have been made.
+        assert_eq!(large.trace, largest.trace);
+        let primal = alone.certificate.primal;
+        assert!((large.certificate.primal - primal).abs() < 1e-6 * primal);
+        // Here the bound is felt.
+        let (small, alone) = along_c(0.01);
+        assert_eq!(small.trace, alone.trace);
+        assert!(small.certificate.primal < 0.9 * largest.certificate.primal);
+        // Back up, nothing is known of what a larger bound does.
+        let (again, alone) = along_c(0.1);
+        assert_eq!(again.trace, alone.trace);
+    }
+}

@@ -1,9 +1,12 @@
 //! Products and decompositions by faer, each of which leaves the vector registers clean (see
 //! `registers`). Everything outside this folder multiplies matrices through here.
 
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{self, ComputeEigenvectors};
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
-use faer::{Accum, ColMut, ColRef, Mat, MatMut, MatRef, Par, Side};
+use faer::{Accum, ColMut, ColRef, Mat, MatMut, MatRef, Par};
 
 use super::registers::clear_upper_halves;
 
@@ -22,10 +25,15 @@ fn by_work(par: Par, rows: usize, inner: usize, columns: usize) -> Par {
 /// `a b`.
 pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
     let mut out = Mat::zeros(a.nrows(), b.ncols());
+    set_product(&mut out, a, b, par);
+    out
+}
+
+/// `out = a b`.
+pub fn set_product(out: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) {
     let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
     matmul(out.as_mut(), Accum::Replace, a, b, 1.0, par);
     clear_upper_halves();
-    out
 }
 
 /// `out += factor a b`.
@@ -56,6 +64,17 @@ pub fn add_lower_product(
     clear_upper_halves();
 }
 
+/// `out = a x + b y + c z`, in one pass.
+pub fn set_combination(out: &mut Mat<f64>, [a, b, c]: [f64; 3], [x, y, z]: [&Mat<f64>; 3]) {
+    for j in 0..out.ncols() {
+        let out = column_mut(out, j);
+        let [x, y, z] = [x, y, z].map(|m| column(m.as_ref(), j));
+        for (((out, x), y), z) in out.iter_mut().zip(x).zip(y).zip(z) {
+            *out = a * x + b * y + c * z;
+        }
+    }
+}
+
 /// `out += factor m x`.
 pub fn add_times_vector(out: &mut [f64], factor: f64, m: MatRef<'_, f64>, x: &[f64], par: Par) {
     let out = ColMut::from_slice_mut(out).as_mat_mut();
@@ -82,6 +101,13 @@ pub fn inner(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
+/// `out += factor x`.
+pub fn add_scaled(out: &mut [f64], factor: f64, x: &[f64]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out += factor * x;
+    }
+}
+
 /// Column `j` of a column-major matrix.
 pub fn column(m: MatRef<'_, f64>, j: usize) -> &[f64] {
     m.col(j)
@@ -98,14 +124,29 @@ pub fn column_mut(m: &mut Mat<f64>, j: usize) -> &mut [f64] {
         .as_slice_mut()
 }
 
-/// Eigenvalues, ascending, and eigenvectors of a symmetric matrix; `None` if it holds values that
-/// are not finite.
-pub fn symmetric_eigen(m: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
-    let eigen = m.self_adjoint_eigen(Side::Lower).ok();
+/// Eigenvalues, ascending, and eigenvectors of a symmetric matrix, of which the lower half is read;
+/// `None` if it holds values that are not finite.
+///
+/// faer's own `self_adjoint_eigen` uses all threads there are, whatever a caller was given, and
+/// those take longer to wake than a small matrix takes.
+pub fn symmetric_eigen(m: MatRef<'_, f64>, par: Par) -> Option<(Vec<f64>, Mat<f64>)> {
+    let n = m.nrows();
+    let par = by_work(par, n, n, n);
+    let (mut values, mut vectors) = (Diag::zeros(n), Mat::zeros(n, n));
+    let scratch =
+        evd::self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, par, Default::default());
+    let decomposed = evd::self_adjoint_evd(
+        m,
+        values.as_mut(),
+        Some(vectors.as_mut()),
+        par,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    );
     clear_upper_halves();
-    let eigen = eigen?;
-    let values = eigen.S().column_vector().iter().copied().collect();
-    Some((values, eigen.U().to_owned()))
+    decomposed.ok()?;
+    let values = values.column_vector().iter().copied().collect();
+    Some((values, vectors))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef, Par};
 
-use super::algebra::{add_times_vector, column, inner, product};
+use super::algebra::{add_times_vector, column, inner, product, set_product};
 use super::{LowRank, columns, principal_submatrix};
 
 /// A kernel matrix K; either form answers what methods ask of it.
@@ -27,6 +27,17 @@ impl Gram<'_> {
             // `K` is symmetric, and for a narrow `m` faer needs up to half the time this way round.
             Self::Full(k) => product(m.transpose(), *k, par).transpose().to_owned(),
             Self::LowRank(low) => low.times(m, par),
+        }
+    }
+
+    /// `out = mt K`; for few rows that is faster than `K m`.
+    pub fn set_rows_times(&self, out: &mut Mat<f64>, mt: MatRef<'_, f64>, par: Par) {
+        match self {
+            Self::Full(k) => set_product(out, mt, *k, par),
+            Self::LowRank(low) => {
+                let inside = product(mt, low.rows().transpose(), par);
+                set_product(out, inside.as_ref(), low.rows(), par);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::algebra::{column, column_mut};
+use super::algebra::{add_scaled, column, column_mut};
 use super::matrix::{around_mean, mean_squared_distance, not_negative, squared_norms, view};
 use super::registers::clear_upper_halves;
 
@@ -115,18 +115,34 @@ impl Laplacian {
 
     /// `L m`.
     pub fn times(&self, m: MatRef<'_, f64>) -> Mat<f64> {
-        // Transposed, a row of `m` is contiguous, and one weight serves a whole vector of entries.
-        let source = m.transpose().to_owned();
         let mut product = Mat::zeros(m.ncols(), m.nrows());
+        self.set_rows_times(&mut product, m.transpose().to_owned().as_ref());
+        product.transpose().to_owned()
+    }
+
+    /// `out = mt L` for a column-major `mt`: what a sample adds is contiguous, and one weight serves
+    /// all of it.
+    pub fn set_rows_times(&self, out: &mut Mat<f64>, mt: MatRef<'_, f64>) {
+        // As many sums as fit into registers, so that they are written once.
+        const LANES: usize = 24;
         for i in 0..self.n() {
-            let target = column_mut(&mut product, i);
-            for &(j, weight) in self.row(i) {
-                for (target, source) in target.iter_mut().zip(column(source.as_ref(), j)) {
-                    *target += weight * source;
+            let (blocks, rest) = column_mut(out, i).as_chunks_mut::<LANES>();
+            for (at, block) in blocks.iter_mut().enumerate() {
+                let mut sums = [0.0; LANES];
+                for &(j, weight) in self.row(i) {
+                    let source = &column(mt, j)[at * LANES..][..LANES];
+                    for (sum, source) in sums.iter_mut().zip(source) {
+                        *sum += weight * source;
+                    }
                 }
+                *block = sums;
+            }
+            let done = blocks.len() * LANES;
+            rest.fill(0.0);
+            for &(j, weight) in self.row(i) {
+                add_scaled(rest, weight, &column(mt, j)[done..]);
             }
         }
-        product.transpose().to_owned()
     }
 
     /// `L x`.

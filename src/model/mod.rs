@@ -65,9 +65,9 @@ pub trait Method:
     const LEARNS: bool = false;
     /// Raised when the same parameters give other numbers; part of a cell's identity.
     const VERSION: u32;
-    /// The parameter along which fits of a sweep follow each other, because one can use what the
-    /// last one found.
-    const ALONG: &'static str = "c";
+    /// The parameters along which fits of a sweep follow each other, because one can use what others
+    /// before it found; the last one changes first.
+    const ALONG: &'static [Along] = &[Along::Up("c")];
 
     /// Names the first parameter that is out of its range.
     fn check(&self) -> Result<(), BadParameter>;
@@ -88,6 +88,13 @@ pub trait Method:
     fn scheme(&self) -> Option<Scheme> {
         None
     }
+}
+
+/// A parameter, and whether fits follow each other from its smallest value or its largest.
+#[derive(Clone, Copy, Debug)]
+pub enum Along {
+    Up(&'static str),
+    Down(&'static str),
 }
 
 /// A trained method.

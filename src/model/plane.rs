@@ -25,7 +25,7 @@ use rayon::prelude::*;
 
 use super::{FitError, Problem, Scheme};
 use crate::kernel::algebra::{
-    add_lower_product, add_times_vector, column, column_mut, inner, product,
+    add_lower_product, add_scaled, add_times_vector, column, column_mut, inner, product,
 };
 use crate::kernel::{Cholesky, Gram, LowRank, columns, principal_submatrix};
 use crate::solve::box_qp::{self, Dense, Factored, Settings, Solution, Term};
@@ -342,9 +342,7 @@ impl Plane<'_> {
         // On all samples first: whole columns are read much faster than picked entries.
         let mut all = vec![0.0; s_inverse.nrows()];
         for (&j, weight) in self.far.iter().zip(&weights) {
-            for (sum, entry) in all.iter_mut().zip(column(s_inverse, j)) {
-                *sum += weight * entry;
-            }
+            add_scaled(&mut all, *weight, column(s_inverse, j));
         }
         for (value, &i) in values.iter_mut().zip(&self.near) {
             *value -= all[i];
@@ -363,9 +361,7 @@ impl Plane<'_> {
         let mut inside = Mat::zeros(rows.nrows(), 1);
         let sum = column_mut(&mut inside, 0);
         for (&j, lambda) in self.far.iter().zip(lambda) {
-            for (sum, row) in sum.iter_mut().zip(column(rows, j)) {
-                *sum += lambda * row;
-            }
+            add_scaled(sum, *lambda, column(rows, j));
         }
         c.solve(inside.as_mut());
         if let Some(pull) = pull {

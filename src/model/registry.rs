@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::deep::{self, AmSoftmax, ArcFace, Criterion, CrossEntropy, DNpsvcpp, Dtwsvn, Trainable};
 use super::{
-    BadParameter, Cost, Ctwsvm, Fit, FitError, Gepsvm, KNpsvcpp, Lstwsvm, Method, Nhsvm, Npsvm,
-    Pintwsvm, Problem, Rmtbsvm, Scheme, Shape, Svm, Twsvm, fit_finite,
+    Along, BadParameter, Cost, Ctwsvm, Fit, FitError, Gepsvm, KNpsvcpp, Lstwsvm, Method, Nhsvm,
+    Npsvm, Pintwsvm, Problem, Rmtbsvm, Scheme, Shape, Svm, Twsvm, fit_finite,
 };
 use crate::seed::Seed;
 
@@ -62,9 +62,9 @@ pub trait Entry: Sync {
     fn is_network(&self) -> bool {
         false
     }
-    /// The parameter along which fits of a sweep follow each other.
-    fn along(&self) -> &'static str {
-        "c"
+    /// The parameters along which fits of a sweep follow each other, see [`Method::ALONG`].
+    fn along(&self) -> &'static [Along] {
+        &[Along::Up("c")]
     }
     /// Whether it learns a representation by a kernel, which can be recorded.
     fn learns(&self) -> bool {
@@ -127,7 +127,7 @@ impl<M: Method> Entry for Of<M> {
         M::VERSION
     }
 
-    fn along(&self) -> &'static str {
+    fn along(&self) -> &'static [Along] {
         M::ALONG
     }
 

@@ -20,7 +20,7 @@ use super::nonparallel::{self, Hyperplanes};
 use super::plane::cholesky;
 use super::reweighted::{self, Reweighting};
 use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape};
-use crate::kernel::algebra::{add_lower_product, column, column_mut};
+use crate::kernel::algebra::{add_lower_product, add_scaled, column, column_mut};
 use crate::kernel::{Gram, GraphOptions, Laplacian, LowRank, Lu};
 use crate::seed::Seed;
 
@@ -169,10 +169,7 @@ fn deformed(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) -> 
     for j in 0..n {
         let target = column_mut(&mut system, j);
         for &(m, weight) in laplacian.row(j) {
-            let factor = scale * weight;
-            for (target, source) in target.iter_mut().zip(column(k, m)) {
-                *target += factor * source;
-            }
+            add_scaled(target, scale * weight, column(k, m));
         }
         target[j] += 1.0;
     }

@@ -5,6 +5,7 @@
 
 mod grid;
 
+use std::cmp::Ordering;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -17,9 +18,9 @@ use serde_json::Value;
 use super::cell::pictures;
 use super::prepare::{Candidates, Source};
 use crate::data::split;
-use crate::model::Problem;
 use crate::model::deep::{Queries, Surroundings};
 use crate::model::registry::Configured;
+use crate::model::{Along, Problem};
 use crate::seed::Seed;
 use crate::spec::{Experiment, Select, SelectOn};
 
@@ -281,7 +282,8 @@ fn score_round(
             .collect()
     };
     let results: Vec<Vec<(usize, Result<f64, String>)>> = if is_small {
-        lanes.par_iter().map(run).collect()
+        // Lanes last differently long, so each is handed out by itself.
+        lanes.par_iter().with_max_len(1).map(run).collect()
     } else {
         lanes.iter().map(run).collect()
     };
@@ -296,19 +298,19 @@ fn score_round(
 /// Training samples up to which the points of a grid are fitted side by side.
 const SMALL: usize = 2000;
 
-/// Points that differ in nothing but one parameter (`c`, or what the method says), in ascending
-/// order: each uses what the last one found.
+/// Points that differ in nothing but the parameters that the method names (`c`, mostly), in the
+/// order it names: each uses what those before it found.
 /// Which points are together does not depend on threads, so neither do the numbers.
 fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
-    let mut lanes: Vec<(Value, Vec<(f64, usize)>)> = Vec::new();
+    let mut lanes: Vec<(Value, Vec<(Vec<f64>, usize)>)> = Vec::new();
     for &index in alive {
         let mut key = candidates.points[index].params();
-        let along = candidates.entry.along();
-        let value = key.as_object_mut().and_then(|params| params.remove(along));
-        let value = value.and_then(|value| value.as_f64()).unwrap_or_default();
+        let place = (candidates.entry.along().iter())
+            .map(|along| take_place(&mut key, *along))
+            .collect();
         match lanes.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, lane)) => lane.push((value, index)),
-            None => lanes.push((key, vec![(value, index)])),
+            Some((_, lane)) => lane.push((place, index)),
+            None => lanes.push((key, vec![(place, index)])),
         }
     }
     // Neighbours then have the same regulariser, and with it what a sweep keeps for it.
@@ -320,10 +322,26 @@ fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
     lanes
         .into_iter()
         .map(|(_, mut lane)| {
-            lane.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            lane.sort_by(|(a, _), (b, _)| {
+                let by_place = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+                by_place.fold(Ordering::Equal, Ordering::then)
+            });
             lane.into_iter().map(|(_, index)| index).collect()
         })
         .collect()
+}
+
+/// Removes a parameter, and tells what its value sorts by.
+fn take_place(params: &mut Value, along: Along) -> f64 {
+    let (Along::Up(name) | Along::Down(name)) = along;
+    let value = params
+        .as_object_mut()
+        .and_then(|params| params.remove(name));
+    let value = value.and_then(|value| value.as_f64()).unwrap_or_default();
+    match along {
+        Along::Up(_) => value,
+        Along::Down(_) => -value,
+    }
 }
 
 fn best(points: &[Scored]) -> Option<usize> {

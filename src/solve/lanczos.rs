@@ -1,9 +1,9 @@
 //! The largest eigenvalue of a symmetric operator, by Lanczos iteration with full
 //! reorthogonalisation.
 
-use faer::Mat;
+use faer::{Mat, Par};
 
-use crate::kernel::algebra::{column, inner, symmetric_eigen};
+use crate::kernel::algebra::{add_scaled, column, inner, symmetric_eigen};
 
 /// An eigenpair and what vouches for it.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub fn largest_in_metric(
             if converged || steps == LARGEST_BASIS || !residual.is_finite() {
                 let mut vector = vec![0.0; n];
                 for (weight, basis) in weights.iter().zip(&basis) {
-                    add(&mut vector, basis, *weight);
+                    add_scaled(&mut vector, *weight, basis);
                 }
                 return Eigenpair {
                     value,
@@ -69,7 +69,7 @@ pub fn largest_in_metric(
         for _ in 0..2 {
             for (vector, dual) in basis.iter().zip(&duals) {
                 let overlap = inner(dual, &next);
-                add(&mut next, vector, -overlap);
+                add_scaled(&mut next, -overlap, vector);
             }
         }
     }
@@ -83,7 +83,7 @@ fn top_of_tridiagonal(alphas: &[f64], betas: &[f64]) -> (f64, Vec<f64>) {
         1 => betas[i.min(j)],
         _ => 0.0,
     });
-    match symmetric_eigen(t.as_ref()) {
+    match symmetric_eigen(t.as_ref(), Par::Seq) {
         Some((values, vectors)) => (values[m - 1], column(vectors.as_ref(), m - 1).to_vec()),
         // Only for entries that are not finite; the caller sees a residual that is not either.
         None => (f64::NAN, vec![f64::NAN; m]),
@@ -93,12 +93,6 @@ fn top_of_tridiagonal(alphas: &[f64], betas: &[f64]) -> (f64, Vec<f64>) {
 /// A fixed pattern in [-1/4, 1/4] without a short period.
 fn ripple(i: usize) -> f64 {
     0.5 * ((i as f64 * 0.754_877_666_246_692_8).fract() - 0.5)
-}
-
-fn add(target: &mut [f64], source: &[f64], factor: f64) {
-    for (target, source) in target.iter_mut().zip(source) {
-        *target += factor * source;
-    }
 }
 
 #[cfg(test)]

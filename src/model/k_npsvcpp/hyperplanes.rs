@@ -34,6 +34,8 @@ pub(super) struct Hyperplanes {
     pub f: Mat<f64>,
     /// Whether every problem was solved to its tolerance.
     pub are_solved: bool,
+    /// The largest multiplier of a dissimilar sample, at most `c`.
+    pub largest: f64,
 }
 
 /// The u-step's problems, each with its last solution, where the next one starts.
@@ -142,12 +144,20 @@ impl<'a> UStep<'a> {
         let solutions = box_qp::solve_all(self.k, &programs, self.settings());
         let (mut b, mut f) = (given.coefficients, given.values);
         let are_solved = solutions.iter().all(|s| s.certificate.converged);
+        let mut largest: f64 = 0.0;
         for (l, solution) in solutions.into_iter().enumerate() {
             add(column_mut(&mut b, l), &solution.x);
             add(column_mut(&mut f, l), &solution.y);
+            let far = (0..self.y.len()).filter(|&i| !self.is_near(i, l));
+            largest = far.fold(largest, |most, i| most.max(r1 * solution.x[i]));
             self.last[l] = Some(solution.x);
         }
-        Hyperplanes { b, f, are_solved }
+        Hyperplanes {
+            b,
+            f,
+            are_solved,
+            largest,
+        }
     }
 
     fn solve_eliminated(&mut self, given: Given<'_>) -> Hyperplanes {
@@ -215,7 +225,12 @@ impl<'a> UStep<'a> {
             }
             self.last[l] = Some(solution.x);
         }
-        Hyperplanes { b, f, are_solved }
+        Hyperplanes {
+            b,
+            f,
+            are_solved,
+            largest: lambdas.iter().flatten().copied().fold(0.0, f64::max),
+        }
     }
 }
 

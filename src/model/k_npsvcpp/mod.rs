@@ -12,6 +12,7 @@
 
 mod hyperplanes;
 mod path;
+mod power;
 mod train;
 
 use std::borrow::Cow;
@@ -23,7 +24,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape, nonparallel};
+use super::{
+    Along, BadParameter, Cost, Fit, FitError, Method, Problem, Scheme, Shape, nonparallel,
+};
 use crate::kernel::GraphOptions;
 use crate::seed::Seed;
 use crate::solve::stiefel::Frame;
@@ -204,7 +207,7 @@ impl JsonSchema for Dimension {
 /// Where the iteration begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
-    /// `A` with `A^T K A = I`, n x d.
+    /// `A^T` with `A^T K A = I`, d x n.
     pub frame: Frame,
     /// `V`, d x K.
     pub v: Mat<f64>,
@@ -223,8 +226,9 @@ impl Start {
     pub fn random(problem: &Problem, d: usize, bias: bool, seed: &Seed) -> Self {
         let Shape { n, classes, .. } = problem.shape();
         let mut rng = seed.child("frame").rng();
-        let m = Mat::from_fn(n, d, |_, _| StandardNormal.sample(&mut rng));
-        let frame = Frame::nearest(m, problem.gram_with(bias), problem.par());
+        let m: Mat<f64> = Mat::from_fn(n, d, |_, _| StandardNormal.sample(&mut rng));
+        let mt = m.transpose().to_owned();
+        let frame = Frame::nearest(mt.as_ref(), problem.gram_with(bias), problem.par());
         let mut rng = seed.child("v").rng();
         let v = Mat::from_fn(d, classes, |_, _| StandardNormal.sample(&mut rng));
         Self { frame, v }
@@ -246,8 +250,8 @@ impl Method for KNpsvcpp {
     const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊"];
     const LEARNS: bool = true;
     const VERSION: u32 = 2;
-    // Fits that differ in it mostly go the same way, see `path.rs`.
-    const ALONG: &'static str = "gamma";
+    // Fits that differ in these often go the same way, see `path.rs`.
+    const ALONG: &'static [Along] = &[Along::Down("c"), Along::Up("gamma")];
 
     fn check(&self) -> Result<(), BadParameter> {
         BadParameter::unless_positive("c", self.c)?;

@@ -22,7 +22,7 @@
 
 use faer::{Mat, MatRef, Par};
 
-use super::iterate::{Iterate, add};
+use super::iterate::Iterate;
 use super::{Quadratic, Settings, Term};
 use crate::kernel::{Cholesky, algebra, principal_submatrix};
 use crate::solve::Certificate;
@@ -338,7 +338,7 @@ impl Stage<'_> {
         let mut z = Mat::from_fn(support.len(), 1, |a, _| step[support[a]]);
         factor.solve(z.as_mut());
         for (a, &i) in support.iter().enumerate() {
-            add(&mut step, -z[(a, 0)], algebra::column(r, i));
+            algebra::add_scaled(&mut step, -z[(a, 0)], algebra::column(r, i));
             right[i] -= z[(a, 0)];
         }
         if !step.iter().all(|value| value.is_finite()) {

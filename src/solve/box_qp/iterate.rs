@@ -79,10 +79,3 @@ pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Cert
         converged,
     }
 }
-
-/// `target += factor source`.
-pub(super) fn add(target: &mut [f64], factor: f64, source: &[f64]) {
-    for (target, source) in target.iter_mut().zip(source) {
-        *target += factor * source;
-    }
-}

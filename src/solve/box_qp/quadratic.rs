@@ -3,9 +3,11 @@
 use faer::{Mat, MatRef, Par};
 
 use super::coordinate::Descent;
-use super::iterate::{Iterate, add};
+use super::iterate::Iterate;
 use super::{Settings, sweep};
-use crate::kernel::algebra::{self, add_lower_product, add_times_vector, column, column_mut};
+use crate::kernel::algebra::{
+    self, add_lower_product, add_scaled, add_times_vector, column, column_mut,
+};
 use crate::kernel::{Cholesky, submatrix};
 use crate::solve::Certificate;
 
@@ -55,7 +57,7 @@ impl Quadratic for Dense<'_> {
 
     fn add_columns(&self, changes: &[(usize, f64)], y: &mut [f64]) {
         for &(i, change) in changes {
-            add(y, change, column(self.matrix, i));
+            add_scaled(y, change, column(self.matrix, i));
         }
     }
 
@@ -128,7 +130,7 @@ impl Quadratic for Factored<'_> {
         }
         let mut inside = vec![0.0; self.rows.nrows()];
         for &(i, change) in changes {
-            add(&mut inside, change, column(self.rows, i));
+            add_scaled(&mut inside, change, column(self.rows, i));
         }
         add_times_vector(y, 1.0, self.rows.transpose(), &inside, Par::Seq);
     }

@@ -7,10 +7,10 @@
 use faer::Par;
 
 use super::coordinate::Descent;
-use super::iterate::{Iterate, add};
+use super::iterate::Iterate;
 use super::quadratic::Factored;
 use super::{Settings, Term};
-use crate::kernel::algebra::{add_times_vector, column, inner};
+use crate::kernel::algebra::{add_scaled, add_times_vector, column, inner};
 use crate::seed::{Seed, shuffle};
 use crate::solve::Certificate;
 
@@ -77,7 +77,7 @@ fn sweep(
         if target != x && target.is_finite() {
             iterate.x[i] = target;
             iterate.steps += 1;
-            add(w, target - x, row);
+            add_scaled(w, target - x, row);
             moved = true;
         }
         true

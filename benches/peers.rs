@@ -207,7 +207,7 @@ fn sweep(kind: Sweep) -> f64 {
             let problem = parts.problem().for_sweep();
             let cross = problem.cross(parts.x_test.view());
             problem.gram();
-            lanes.par_iter().with_max_len(1).for_each(|lane| {
+            lanes.iter().par_bridge().for_each(|lane| {
                 let problem = problem.lane(Par::Seq);
                 (lane.iter()).for_each(|params| score(params, &problem, &cross));
             });

@@ -32,8 +32,30 @@ pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
 /// `out = a b`.
 pub fn set_product(out: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) {
     let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
+    let padded = padded(a);
+    let a = padded
+        .as_ref()
+        .map_or(a, |padded| padded.subrows(0, a.nrows()));
     matmul(out.as_mut(), Accum::Replace, a, b, 1.0, par);
     clear_upper_halves();
+}
+
+/// A copy of a left factor with zeros below its last row, where it needs one.
+///
+/// faer reads columns in whole vector registers, the last of which holds whatever lies in memory
+/// behind the column. That changes no result, but where it happens to be a denormal number the
+/// product of a matrix of few rows has been measured to take 60 times as long.
+fn padded(a: MatRef<'_, f64>) -> Option<Mat<f64>> {
+    const REGISTER: usize = 8;
+    /// Rows from which on one register in a column is too few to matter.
+    const MANY: usize = 512;
+    let is_read_by_column = a.row_stride() == 1 && a.nrows() < MANY;
+    if !is_read_by_column || a.nrows().is_multiple_of(REGISTER) {
+        return None;
+    }
+    let mut padded = Mat::zeros(a.nrows().next_multiple_of(REGISTER), a.ncols());
+    padded.subrows_mut(0, a.nrows()).copy_from(a);
+    Some(padded)
 }
 
 /// `out += factor a b`.
@@ -161,5 +183,16 @@ mod tests {
             let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
             assert_eq!(inner(&a, &b), plain);
         }
+    }
+
+    #[test]
+    fn only_columns_that_end_within_a_register_are_padded() {
+        let m = Mat::from_fn(20, 30, |i, j| (i + 2 * j) as f64);
+        let wide = padded(m.as_ref()).unwrap();
+        assert_eq!(wide.nrows(), 24);
+        assert_eq!(wide.subrows(0, 20), m);
+        assert_eq!(wide.subrows(20, 4).norm_max(), 0.0);
+        assert!(padded(m.subrows(0, 16)).is_none());
+        assert!(padded(m.transpose()).is_none());
     }
 }

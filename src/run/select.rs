@@ -282,8 +282,8 @@ fn score_round(
             .collect()
     };
     let results: Vec<Vec<(usize, Result<f64, String>)>> = if is_small {
-        // Lanes last differently long, so each is handed out by itself.
-        lanes.par_iter().with_max_len(1).map(run).collect()
+        // Lanes last differently long: whoever is free takes the next one.
+        lanes.iter().par_bridge().map(run).collect()
     } else {
         lanes.iter().map(run).collect()
     };

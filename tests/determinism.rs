@@ -16,12 +16,13 @@ use npsvcpp::seed::Seed;
 use program::Folder;
 use serde_json::{Value, json};
 
-const METHODS: [&str; 5] = [
+const METHODS: [&str; 6] = [
     "svm",
     "twsvm: {scheme: rvo}",
     "rmtbsvm: {max_iter: 3}",
     "lstwsvm: {label: tuned, c: [0.5, 8], r: [0.01, 1]}",
     "k-npsvcpp: {scheme: rvo}",
+    "k-npsvcpp: {label: tuned too, scheme: rvo, c: [1, 50, 100], gamma: [0.1, 4], r1: [0.05, 0.5]}",
 ];
 
 fn spec(datasets: &[&str], methods: &[&str]) -> String {
@@ -96,7 +97,7 @@ fn jobs_and_threads_change_nothing() {
     run(&folder, "jobs", &spec, "--jobs 2 --threads 1");
     run(&folder, "threads", &spec, "--jobs 1 --threads 2");
     run(&folder, "both", &spec, "--jobs 2 --threads 2");
-    assert_eq!(essences(&folder, "one").len(), 15);
+    assert_eq!(essences(&folder, "one").len(), 18);
     assert_eq!(essences(&folder, "one"), essences(&folder, "jobs"));
     // Threads may sum in another order, so certificates agree up to rounding only.
     let accuracies = |out: &str| -> BTreeMap<String, (Option<f64>, Option<f64>, Value)> {

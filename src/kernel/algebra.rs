@@ -32,30 +32,36 @@ pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
 /// `out = a b`.
 pub fn set_product(out: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) {
     let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
-    let padded = padded(a);
-    let a = padded
-        .as_ref()
-        .map_or(a, |padded| padded.subrows(0, a.nrows()));
+    let copy = padded(a, b);
+    let a = copy.as_ref().map_or(a, Mat::as_ref);
     matmul(out.as_mut(), Accum::Replace, a, b, 1.0, par);
     clear_upper_halves();
 }
 
-/// A copy of a left factor with zeros below its last row, where it needs one.
+/// A copy of the left factor `a` with zeros behind its columns, where the product needs one.
 ///
-/// faer reads columns in whole vector registers, the last of which holds whatever lies in memory
-/// behind the column. That changes no result, but where it happens to be a denormal number the
-/// product of a matrix of few rows has been measured to take 60 times as long.
-fn padded(a: MatRef<'_, f64>) -> Option<Mat<f64>> {
-    const REGISTER: usize = 8;
-    /// Rows from which on one register in a column is too few to matter.
-    const MANY: usize = 512;
-    let is_read_by_column = a.row_stride() == 1 && a.nrows() < MANY;
-    if !is_read_by_column || a.nrows().is_multiple_of(REGISTER) {
-        return None;
-    }
-    let mut padded = Mat::zeros(a.nrows().next_multiple_of(REGISTER), a.ncols());
-    padded.subrows_mut(0, a.nrows()).copy_from(a);
-    Some(padded)
+/// faer reads columns of an aligned matrix in whole vector registers, the last of which holds
+/// whatever lies in memory behind the column. That changes no result, but where it happens to be a
+/// denormal number a product of 20 rows has been measured to take 60 times as long.
+fn padded(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Option<Mat<f64>> {
+    /// Rows from which on a copy costs more than it is worth: the larger a matrix, the smaller the
+    /// share of its last registers, and the likelier its memory came fresh, and hence as zeros.
+    const MANY: usize = 128;
+    let is_read_by_register = a.row_stride() == 1 && (2..MANY).contains(&a.nrows());
+    let is_needed = is_read_by_register && !a.nrows().is_multiple_of(REGISTER) && b.ncols() > 1;
+    is_needed.then(|| with_zeros_behind(a))
+}
+
+/// Numbers in the largest vector register.
+const REGISTER: usize = 8;
+
+/// A copy of a matrix with zeros between the end of each column and the next one's beginning, for
+/// matrices that are often left factors; clones do not have them.
+pub fn with_zeros_behind(m: MatRef<'_, f64>) -> Mat<f64> {
+    let mut copy = Mat::zeros(m.nrows().next_multiple_of(REGISTER), m.ncols());
+    copy.subrows_mut(0, m.nrows()).copy_from(m);
+    copy.truncate(m.nrows(), m.ncols());
+    copy
 }
 
 /// `out += factor a b`.
@@ -67,6 +73,8 @@ pub fn add_product(
     par: Par,
 ) {
     let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
+    let copy = padded(a, b);
+    let a = copy.as_ref().map_or(a, Mat::as_ref);
     matmul(out, Accum::Add, a, b, factor, par);
     clear_upper_halves();
 }
@@ -186,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn only_columns_that_end_within_a_register_are_padded() {
+    fn only_columns_that_end_within_a_register_are_copied() {
         let m = Mat::from_fn(20, 30, |i, j| (i + 2 * j) as f64);
-        let wide = padded(m.as_ref()).unwrap();
-        assert_eq!(wide.nrows(), 24);
-        assert_eq!(wide.subrows(0, 20), m);
-        assert_eq!(wide.subrows(20, 4).norm_max(), 0.0);
-        assert!(padded(m.subrows(0, 16)).is_none());
-        assert!(padded(m.transpose()).is_none());
+        let b = Mat::from_fn(30, 2, |i, j| (i * j) as f64);
+        let copy = padded(m.as_ref(), b.as_ref()).unwrap();
+        assert_eq!((&copy, copy.col_stride()), (&m, 24));
+        assert!(padded(m.as_ref(), b.subcols(0, 1)).is_none());
+        assert!(padded(m.subrows(0, 16), b.as_ref()).is_none());
+        assert!(padded(b.transpose(), m.transpose()).is_none());
     }
 }

@@ -203,3 +203,30 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
     }
     (neighbours, total / (n as f64 * n as f64).max(1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+
+    #[test]
+    fn products_of_any_width_are_those_of_the_dense_matrix() {
+        let x = Array2::from_shape_fn((30, 3), |(i, j)| ((3 * i + 5 * j + i * j) as f64).sin());
+        let laplacian = Laplacian::new(x.view(), &GraphOptions::default(), Par::Seq);
+        let mut dense = Mat::<f64>::zeros(30, 30);
+        for i in 0..30 {
+            for &(j, weight) in laplacian.row(i) {
+                dense[(i, j)] = weight;
+            }
+        }
+        for d in [1, 23, 24, 25, 72] {
+            let mt = Mat::from_fn(d, 30, |i, j| ((7 * i + 2 * j) as f64).cos());
+            // What was there before must not matter.
+            let mut out = Mat::from_fn(d, 30, |_, _| f64::NAN);
+            laplacian.set_rows_times(&mut out, mt.as_ref());
+            let error = (&out - &mt * &dense).norm_max();
+            assert!(error < 1e-14, "{d}: {error}");
+        }
+    }
+}

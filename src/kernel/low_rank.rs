@@ -12,7 +12,7 @@ use ndarray::{ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::algebra::{add_product, column, column_mut, product};
+use super::algebra::{add_product, column, column_mut, product, with_zeros_behind};
 use super::matrix::Resolved;
 use super::registers::clear_upper_halves;
 
@@ -279,7 +279,7 @@ impl Columns {
             },
         );
         LowRank {
-            rows: g.as_ref().subcols(0, count).transpose().to_owned(),
+            rows: with_zeros_behind(g.as_ref().subcols(0, count).transpose()),
             pivots,
             at_pivots,
             error,

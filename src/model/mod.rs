@@ -114,7 +114,7 @@ pub struct Learnt {
     /// `A` and offsets such that `z(x) = A^T k(X, x) + offsets`; one row per sample of the expansion.
     pub frame: Mat<f64>,
     pub offsets: Vec<f64>,
-    /// The machine after each iteration, as it would be had that been the last.
+    /// The machine after each iteration, as it would be had that been the last; none in a sweep.
     pub steps: Vec<KernelMachine>,
 }
 

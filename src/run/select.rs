@@ -272,16 +272,17 @@ fn score_round(
         .filter(|&index| points[index].is_alive())
         .collect();
     let lanes = lanes(candidates, &alive);
-    // Side by side where fits are small; large ones use the threads inside, and less memory.
-    let is_small = problem.shape().n <= SMALL && par.degree() > 1;
+    // Side by side where fits are small and lanes enough for all threads; otherwise the threads are
+    // used inside, with less memory.
+    let are_beside = problem.shape().n <= SMALL && (2..=lanes.len()).contains(&par.degree());
     let run = |lane: &Vec<usize>| -> Vec<(usize, Result<f64, String>)> {
-        let problem = problem.lane(if is_small { Par::Seq } else { par });
+        let problem = problem.lane(if are_beside { Par::Seq } else { par });
         let point = |&index: &usize| candidates.points[index].as_ref();
         lane.iter()
             .map(|index| (*index, score(point(index), &problem)))
             .collect()
     };
-    let results: Vec<Vec<(usize, Result<f64, String>)>> = if is_small {
+    let results: Vec<Vec<(usize, Result<f64, String>)>> = if are_beside {
         // Lanes last differently long: whoever is free takes the next one.
         lanes.iter().par_bridge().map(run).collect()
     } else {
@@ -322,13 +323,15 @@ fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
     lanes
         .into_iter()
         .map(|(_, mut lane)| {
-            lane.sort_by(|(a, _), (b, _)| {
-                let by_place = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
-                by_place.fold(Ordering::Equal, Ordering::then)
-            });
+            lane.sort_by(|(a, _), (b, _)| by_place(a, b));
             lane.into_iter().map(|(_, index)| index).collect()
         })
         .collect()
+}
+
+fn by_place(a: &[f64], b: &[f64]) -> Ordering {
+    let orders = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+    orders.fold(Ordering::Equal, Ordering::then)
 }
 
 /// Removes a parameter, and tells what its value sorts by.
@@ -380,6 +383,23 @@ mod tests {
         halve(&mut points, 2);
         let alive: Vec<_> = (0..5).filter(|&i| points[i].is_alive()).collect();
         assert_eq!(alive, [1, 3]);
+    }
+
+    #[test]
+    fn places_follow_the_order_that_a_method_names() {
+        let mut points: Vec<(Vec<f64>, [f64; 2])> = Vec::new();
+        for c in [1.0, 10.0] {
+            for gamma in [4.0, 0.5] {
+                let mut params = serde_json::json!({"r1": 1, "c": c, "gamma": gamma});
+                let along = [Along::Down("c"), Along::Up("gamma")];
+                let place = along.map(|along| take_place(&mut params, along)).to_vec();
+                assert_eq!(params, serde_json::json!({"r1": 1}));
+                points.push((place, [c, gamma]));
+            }
+        }
+        points.sort_by(|(a, _), (b, _)| by_place(a, b));
+        let order: Vec<_> = points.into_iter().map(|(_, point)| point).collect();
+        assert_eq!(order, [[10.0, 0.5], [10.0, 4.0], [1.0, 0.5], [1.0, 4.0]]);
     }
 
     #[test]

@@ -38,6 +38,17 @@ pub(super) struct Hyperplanes {
     pub largest: f64,
 }
 
+impl Hyperplanes {
+    /// The least `c` that would have led to the same hyperplanes, as far as that is known.
+    pub fn bound_needed(&self) -> f64 {
+        if self.are_solved {
+            self.largest
+        } else {
+            f64::INFINITY
+        }
+    }
+}
+
 /// The u-step's problems, each with its last solution, where the next one starts.
 pub(super) struct UStep<'a> {
     options: &'a KNpsvcpp,

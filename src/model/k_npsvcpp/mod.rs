@@ -323,7 +323,7 @@ impl Method for KNpsvcpp {
         };
         Cost {
             flops: planes.flops + rounds * 2.0 * n * n * d,
-            bytes: planes.bytes + 64.0 * n * d + reduced,
+            bytes: planes.bytes + 144.0 * n * d + reduced,
         }
     }
 

@@ -8,7 +8,8 @@
 //! `c` has a say in the u-step alone, as the bound of its multipliers. Where they never come near it,
 //! a smaller `c` that is above them all bounds nothing either: a solution in the larger box that lies
 //! in the smaller one is the solution there, its dual objective is the same and its primal one not
-//! larger. Such a fit is the fit of the smaller `c` as well, within the tolerance of its QPs.
+//! larger. Such a fit, if all its QPs were solved, is the fit of the smaller `c` as well, within the
+//! tolerance of the larger one's QPs.
 
 use std::sync::Arc;
 
@@ -141,8 +142,8 @@ impl Path {
         problem.keep(self);
     }
 
-    /// As [`Self::leave`], and leaves the fit itself, whose multipliers were `largest` at most, if `c`
-    /// had no say in it.
+    /// As [`Self::leave`], and leaves the fit itself if `c` had no say in it: all its multipliers
+    /// were `largest` at most.
     pub fn leave_with(mut self, problem: &Problem, options: &KNpsvcpp, largest: f64, fit: &Fit) {
         let Start { frame, v } = &self.start;
         let numbers = frame.at.ncols() * (frame.d() + v.ncols());

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! What a round needs of `K M` follows from `K L K A`, its one product with K, and from `K B`. The
-//! matrices are transposed as those of a [`Frame`], and made once per fit.
+//! matrices are transposed as those of a [`Frame`], and rounds make no new ones of n columns.
 
 use std::sync::Arc;
 

@@ -34,7 +34,7 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: &Start) -> Resul
     }
     let planes = Planes::new(problem, options.r1, options.scheme, options.bias)?;
     let hyperplanes = UStep::new(options, problem, planes.as_ref())?;
-    let mut training = Training::new(options, problem, hyperplanes, start)?;
+    let mut training = Training::new(options, problem, hyperplanes, start);
     let mut largest: f64 = 0.0;
     let mut trace: Vec<TraceRow> = Vec::new();
     let mut steps = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: &Start) -> Resul
             Some(station) => training.adopt(station),
             None => training.turn(),
         };
-        largest = largest.max(training.u.largest);
+        largest = largest.max(training.u.bound_needed());
         let row = training.weigh(trace.len(), &weighed);
         if !row.primal.is_finite() {
             return Err(FitError::NotFinite);
@@ -64,22 +64,25 @@ pub(super) fn fit(options: &KNpsvcpp, problem: &Problem, start: &Start) -> Resul
         Some(machine) => machine.clone(),
         None => training.machine()?,
     };
-    let last = trace.last().cloned().unwrap_or_default();
-    let certificate = Certificate {
-        primal: last.primal,
-        dual: last.dual,
-        gap: (last.primal - last.dual).max(0.0),
-        iterations: trace.len(),
-        converged,
-    };
     let fit = Fit {
         machine,
-        certificate,
+        certificate: certificate(&trace, converged),
         trace,
         learnt: Some(training.learnt(steps)),
     };
     path.leave_with(problem, options, largest, &fit);
     Ok(fit)
+}
+
+fn certificate(trace: &[TraceRow], converged: bool) -> Certificate {
+    let last = trace.last().cloned().unwrap_or_default();
+    Certificate {
+        primal: last.primal,
+        dual: last.dual,
+        gap: (last.primal - last.dual).max(0.0),
+        iterations: trace.len(),
+        converged,
+    }
 }
 
 struct Training<'a> {
@@ -119,12 +122,12 @@ impl<'a> Training<'a> {
         problem: &'a Problem,
         hyperplanes: UStep<'a>,
         start: &Start,
-    ) -> Result<Self, FitError> {
+    ) -> Self {
         let Shape { n, classes, .. } = problem.shape();
         let k = problem.gram_with(options.bias);
         let far = |l: usize| (0..n).filter(|&i| !hyperplanes.is_near(i, l)).count();
         let scale = (0..classes).map(|l| options.c * far(l) as f64).collect();
-        Ok(Self {
+        Self {
             options,
             k,
             k_norm: k.norm(),
@@ -143,7 +146,7 @@ impl<'a> Training<'a> {
             }),
             tau: vec![1.0 / classes as f64; classes],
             is_weighed: true,
-        })
+        }
     }
 
     /// The first half of a pass through Algorithm 1's loop: `U`, `V` and `P` under fixed weights.

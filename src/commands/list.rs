@@ -35,11 +35,10 @@ fn methods() {
             continue;
         };
         for (name, default) in parameters {
-            let about = &schema["properties"][name]["description"];
             show!(
                 "    {name:<14} {:<24} {}",
                 compact(default),
-                first_line(about)
+                about(&schema, name)
             );
         }
     }
@@ -52,11 +51,23 @@ fn compact(value: &Value) -> String {
     }
 }
 
-fn first_line(description: &Value) -> &str {
-    description
+/// What a parameter is for and, where these are words, its possible values.
+fn about(schema: &Value, parameter: &str) -> String {
+    let property = &schema["properties"][parameter];
+    let definition = property["$ref"]
         .as_str()
-        .and_then(|text| text.lines().next())
-        .unwrap_or_default()
+        .and_then(|path| schema.pointer(path.trim_start_matches('#')))
+        .unwrap_or(property);
+    let described = [property, definition].map(|part| part["description"].as_str());
+    let description = described.into_iter().flatten().next().unwrap_or_default();
+    let paragraph = description.split("\n\n").next().unwrap_or_default();
+    let words = definition["oneOf"].as_array().into_iter().flatten();
+    let words: Vec<&str> = words.filter_map(|one| one["const"].as_str()).collect();
+    let mut text = paragraph.replace('\n', " ");
+    if !words.is_empty() {
+        text += &format!(" [{}]", words.join(", "));
+    }
+    text
 }
 
 fn datasets(data: &DataArgs) -> Result<(), Failure> {

@@ -92,14 +92,22 @@ fn describe(prepared: &Prepared) -> String {
         }
     }
     let total = estimate(prepared, None, None);
-    let _ = writeln!(
-        text,
-        "\n{} cells; about {} on one core (a rough guide), at most {} per job",
-        plan.cells.len(),
-        duration(total.seconds()),
-        size(total.bytes)
-    );
-    text
+    let is_skipped = |index: usize| prepared.reason(&plan.datasets[index].name).is_some();
+    let skipped = (plan.cells.iter())
+        .filter(|cell| is_skipped(cell.dataset))
+        .count();
+    let _ = write!(text, "\n{} cells", plan.cells.len());
+    if skipped > 0 {
+        let _ = write!(text, ", {skipped} of them skipped for want of data");
+    }
+    if skipped < plan.cells.len() {
+        let (time, size) = (duration(total.seconds()), size(total.bytes));
+        let _ = write!(
+            text,
+            "; about {time} on one core (a rough guide), at most {size} per job"
+        );
+    }
+    text + "\n"
 }
 
 /// Points of a grid that are spelt out.

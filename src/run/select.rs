@@ -303,15 +303,15 @@ const SMALL: usize = 2000;
 /// order it names: each uses what those before it found.
 /// Which points are together does not depend on threads, so neither do the numbers.
 fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
-    let mut lanes: Vec<(Value, Vec<(Vec<f64>, usize)>)> = Vec::new();
+    let mut lanes: Vec<(Value, Vec<Placed>)> = Vec::new();
     for &index in alive {
         let mut key = candidates.points[index].params();
         let place = (candidates.entry.along().iter())
             .map(|along| take_place(&mut key, *along))
             .collect();
         match lanes.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, lane)) => lane.push((place, index)),
-            None => lanes.push((key, vec![(place, index)])),
+            Some((_, lane)) => lane.push(Placed { place, index }),
+            None => lanes.push((key, vec![Placed { place, index }])),
         }
     }
     // Neighbours then have the same regulariser, and with it what a sweep keeps for it.
@@ -323,10 +323,16 @@ fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
     lanes
         .into_iter()
         .map(|(_, mut lane)| {
-            lane.sort_by(|(a, _), (b, _)| by_place(a, b));
-            lane.into_iter().map(|(_, index)| index).collect()
+            lane.sort_by(|a, b| by_place(&a.place, &b.place));
+            lane.into_iter().map(|placed| placed.index).collect()
         })
         .collect()
+}
+
+/// A point, and where in its lane it belongs.
+struct Placed {
+    place: Vec<f64>,
+    index: usize,
 }
 
 fn by_place(a: &[f64], b: &[f64]) -> Ordering {

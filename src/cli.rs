@@ -20,8 +20,8 @@ Exit codes:
   0  all cells are done
   1  an error
   2  bad command line, spec or data, found before any compute
-  3  finished, but some cells failed or were skipped (each is listed with its reason)
-  130  interrupted; run the same command again to go on";
+  3  finished, but some cells failed or could not run (each is listed with its reason)
+  130  interrupted; run the same command to continue";
 
 /// Reproduce, question and extend NPSVC++: from a YAML experiment to the paper's tables.
 #[derive(Debug, Parser)]
@@ -123,6 +123,10 @@ pub struct RunArgs {
     /// Stop at the first failed cell.
     #[arg(long)]
     pub fail_fast: bool,
+    /// Start over: rename the results folder to <folder>.old-1 (then -2, ...), compute everything, and compare the
+    /// new numbers with the former ones.
+    #[arg(long, conflicts_with_all = ["only", "shard", "reuse"])]
+    pub fresh: bool,
     /// Take cells over from the results of another experiment where they are the same; repeatable.
     #[arg(long, value_name = "DIR")]
     pub reuse: Vec<PathBuf>,

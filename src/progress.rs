@@ -120,7 +120,8 @@ impl Observer for Display {
             return;
         }
         if resumed > 0 {
-            note!("{resumed} cells are already in the ledger, {total} to go");
+            let all = resumed + total;
+            note!("{resumed} of {all} cells are done, {total} to run");
         }
         if std::io::stderr().is_terminal() && total > 0 {
             self.bar.reset();
@@ -181,7 +182,7 @@ impl Observer for Display {
 
     fn reused(&self, cells: usize, from: &Path) {
         if !self.quiet {
-            note!("{cells} cells taken over from {}", from.display());
+            note!("{cells} cells reused from {}", from.display());
         }
     }
 

@@ -105,7 +105,7 @@ fn a_full_disk_ends_the_run_with_a_clear_error_and_a_readable_ledger() {
     assert_eq!(stopped.code, 1, "{}", stopped.err);
     for said in [
         "No space left on device",
-        "run the same command again to go on",
+        "run the same command to continue",
     ] {
         assert!(stopped.err.contains(said), "{}", stopped.err);
     }
@@ -220,7 +220,7 @@ fn a_ledger_of_an_older_version_is_still_read() {
     folder.write("out/ledger.jsonl", &older);
     let again = folder.run("run tiny.yaml --offline --out out");
     assert_eq!(again.code, 0, "{}", again.err);
-    let said = "8 cells are already in the ledger, 0 to go";
+    let said = "8 of 8 cells are done, 0 to run";
     assert!(again.err.contains(said), "{}", again.err);
     assert_eq!(
         fs::read_to_string(folder.path("out/ledger.jsonl")).unwrap(),

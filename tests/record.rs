@@ -52,12 +52,9 @@ fn what_was_not_recorded_is_said_and_what_was_is_taken_over() {
     let said = "warning: 1 cells were done without what `record` asks for";
     assert!(run("run spec.yaml --out plain").contains(said));
     let taken = run("run spec.yaml --out recorded --reuse plain");
-    assert!(taken.contains("3 cells taken over from plain"), "{taken}");
+    assert!(taken.contains("3 cells reused from plain"), "{taken}");
     let taken = run("run spec.yaml --out again --reuse recorded");
-    assert!(
-        taken.contains("4 cells taken over from recorded"),
-        "{taken}"
-    );
+    assert!(taken.contains("4 cells reused from recorded"), "{taken}");
     assert!(!taken.contains("warning: 1 cells"), "{taken}");
     assert!(folder.path("again/figures/embedding.svg").exists());
 }

@@ -341,7 +341,7 @@ fn doubtful_choices_are_warned_of() {
     assert!(has("the parameters of NPSVM and K-NPSVC++ are fixed"));
     assert!(has("fewer than 10 splits") && has("dna (3)"));
     assert!(
-        has("ledger records of 112 cells outside the plan"),
+        has("ledger records of 84 cells outside the plan"),
         "{warnings:?}"
     );
 }

@@ -88,9 +88,7 @@ fn running_again_fits_nothing() {
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 0);
     assert!(
-        again
-            .err
-            .contains("6 cells are already in the ledger, 0 to go"),
+        again.err.contains("6 of 6 cells are done, 0 to run"),
         "{}",
         again.err
     );
@@ -110,13 +108,12 @@ fn cells_of_another_experiment_are_taken_over_under_the_new_names() {
     let run = folder.run("run other.yaml --offline --reuse results/small");
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(
-        run.err.contains("6 cells taken over from results/small"),
+        run.err.contains("6 cells reused from results/small"),
         "{}",
         run.err
     );
     assert!(
-        run.err
-            .contains("6 cells are already in the ledger, 2 to go"),
+        run.err.contains("6 of 8 cells are done, 2 to run"),
         "{}",
         run.err
     );
@@ -138,7 +135,7 @@ fn cells_of_another_experiment_are_taken_over_under_the_new_names() {
     );
 
     let again = folder.run("run other.yaml --offline --reuse results/small");
-    assert!(again.err.contains("0 cells taken over"), "{}", again.err);
+    assert!(again.err.contains("0 cells reused"), "{}", again.err);
     let nothing = folder.run("run other.yaml --offline --reuse nowhere");
     assert_eq!(nothing.code, 2);
     let said = "--reuse nowhere: there is no ledger.jsonl in it, expected a results folder";
@@ -201,9 +198,7 @@ fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(again.err.contains(said), "{}", again.err);
     assert!(
-        again
-            .err
-            .contains("5 cells are already in the ledger, 1 to go"),
+        again.err.contains("5 of 6 cells are done, 1 to run"),
         "{}",
         again.err
     );
@@ -324,9 +319,7 @@ fn failed_cells_are_run_again_when_asked_for() {
     let retried = folder.run("run small.yaml --offline --retry-failed");
     assert_eq!(retried.code, 0, "{}", retried.err);
     assert!(
-        retried
-            .err
-            .contains("5 cells are already in the ledger, 1 to go"),
+        retried.err.contains("5 of 6 cells are done, 1 to run"),
         "{}",
         retried.err
     );
@@ -372,7 +365,7 @@ fn failing_fast_leaves_the_rest() {
 
 /// Each run used to add the same skipped records once more.
 #[test]
-fn what_is_skipped_again_for_the_same_reason_is_recorded_once() {
+fn cells_without_data_are_never_recorded() {
     let folder = Folder::new();
     folder.write(
         "small.yaml",
@@ -389,7 +382,7 @@ fn what_is_skipped_again_for_the_same_reason_is_recorded_once() {
     assert!(
         again
             .out
-            .contains("6 cells done, 0 failed, 6 skipped, 0 left"),
+            .contains("6 cells done, 0 failed, 0 skipped, 0 left"),
         "{}",
         again.out
     );
@@ -482,7 +475,7 @@ fn an_interrupt_ends_cleanly_and_says_how_to_go_on() {
     assert_eq!(ended.code(), Some(130), "{said}");
     assert!(said.contains("finishing the cells in flight"), "{said}");
     assert!(
-        said.contains("cells are left; run the same command again to go on"),
+        said.contains("cells are left; run the same command to continue"),
         "{said}"
     );
 
@@ -529,10 +522,7 @@ fn a_ledger_that_cannot_be_written_ends_the_run_with_an_error() {
         said.contains("failed to record a cell in full: File too large"),
         "{said}"
     );
-    assert!(
-        said.contains("run the same command again to go on"),
-        "{said}"
-    );
+    assert!(said.contains("run the same command to continue"), "{said}");
     assert!((1..20).contains(&lines(&folder, "full")));
     let again = folder.run("run long.yaml --offline --out full");
     assert_eq!(again.code, 0, "{}", again.err);

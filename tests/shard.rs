@@ -86,8 +86,7 @@ fn shards_share_out_the_splits_and_merge_to_what_one_run_gives() {
         // Nothing is left for a run of the whole.
         let run = folder.run(&format!("run tiny.yaml --offline --out {out}"));
         assert!(
-            run.err
-                .contains("20 cells are already in the ledger, 0 to go"),
+            run.err.contains("20 of 20 cells are done, 0 to run"),
             "{}",
             run.err
         );

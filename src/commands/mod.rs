@@ -38,7 +38,7 @@ use crate::output::{self, note};
 pub enum Ending {
     /// Everything is done.
     Complete,
-    /// Finished, but some cells failed or were skipped.
+    /// Finished, but some cells failed or could not run.
     Incomplete,
     /// Stopped by the user.
     Interrupted,
@@ -185,6 +185,14 @@ pub fn worker() -> Result<Ending, Failure> {
     let _ = ctrlc::set_handler(|| ());
     npsvcpp::run::serve().map_err(|error| Failure::Other(format!("worker: {error}")))?;
     Ok(Ending::Complete)
+}
+
+/// `1 cell`, `2 cells`.
+fn counted(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        several => format!("{several} {what}s"),
+    }
 }
 
 /// Seconds as people say them.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use npsvcpp::render;
+use npsvcpp::run::is_set_aside;
 
 use super::{Ending, Failure, terminal};
 use crate::output::{note, show};
@@ -28,10 +29,13 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
     Ok(Ending::Complete)
 }
 
-/// The folders to render. `results/*` also names files that lie there, such as the index page.
+/// The folders to render. `results/*` also names files, such as the index page, and results that `run --fresh` moved
+/// aside.
 fn results(named: &[PathBuf]) -> Vec<&Path> {
     let several = named.len() > 1;
-    let kept = named.iter().filter(|path| !(several && path.is_file()));
+    let kept = named
+        .iter()
+        .filter(|path| !(is_set_aside(path) || several && path.is_file()));
     kept.map(PathBuf::as_path).collect()
 }
 

@@ -1,6 +1,6 @@
 //! `run SPEC...`: plan, run what the ledger lacks, render.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,10 +8,10 @@ use npsvcpp::data::Store;
 use npsvcpp::ledger;
 use npsvcpp::model::deep::{self, NoDevice};
 use npsvcpp::render;
-use npsvcpp::run::{self, Filter, Isolation, Options, Outcome, Part, Prepared};
+use npsvcpp::run::{self, Filter, Former, Isolation, Options, Outcome, Part, Prepared};
 use npsvcpp::spec::Loaded;
 
-use super::{Ending, Failure, load, plan, store, terminal};
+use super::{Ending, Failure, counted, load, plan, store, terminal};
 use crate::cli::RunArgs;
 use crate::output::{note, show};
 use crate::progress::Display;
@@ -26,59 +26,164 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
     refuse_equal_names(&specs)?;
     refuse_no_results(&arguments.reuse)?;
     let store = store(&arguments.data)?;
-    let prepared = specs
+    let experiments = specs
         .iter()
-        .map(|loaded| prepare(loaded, arguments, &store, quiet))
+        .map(|loaded| Experiment::prepare(loaded, arguments, &store, quiet))
         .collect::<Result<Vec<_>, _>>()?;
     if arguments.dry_run {
-        let ending = plan::show(&prepared);
-        for prepared in prepared.iter().filter(|_| !arguments.only.is_empty()) {
-            let plan = &prepared.plan;
-            let chosen = plan.cells.iter();
-            let chosen = chosen.filter(|cell| Filter::keep(&arguments.only, plan, cell));
-            let (chosen, all) = (chosen.count(), plan.cells.len());
-            show!("of these, --only chooses {chosen} of {all} cells");
-        }
-        return Ok(ending);
+        let endings = experiments.iter().map(|one| one.show(arguments));
+        return Ok(endings.max().unwrap_or(Ending::Complete));
     }
     let cores = Cores::granted(arguments);
     let devices = devices(arguments)?;
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
     // Each experiment's data is let go with it.
-    for (index, prepared) in prepared.into_iter().enumerate() {
+    for (index, experiment) in experiments.into_iter().enumerate() {
+        if !quiet {
+            experiment.note_absent_data(&arguments.only);
+        }
+        let former = match arguments.fresh {
+            true => experiment.set_aside()?,
+            false => None,
+        };
+        let options = options(arguments, &cores, &devices, &experiment.former.folder)?;
         let display = Display::new(quiet);
-        for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
-            note!("skipping: {error}");
-        }
-        let name = &prepared.plan.experiment.name;
-        let options = options(arguments, &cores, &devices, name, specs.len())?;
-        let mut outcome = run::run(&prepared, &options, &display, &interrupted)?;
-        // Shards run side by side and end at any time; `merge` renders what they did.
+        let prepared = &experiment.prepared;
+        let mut outcome = run::run(prepared, &options, &display, &interrupted)?;
+        // Shards run in parallel and end at any time; `merge` renders what they did.
         if arguments.shard.is_none() {
-            show_tables(&prepared, &mut outcome, &options)?;
+            show_tables(prepared, &mut outcome, &options)?;
         }
-        ending = ending.max(report(&outcome, &options, quiet));
+        if let Some(former) = &former {
+            compare(former, &options.out)?;
+        }
+        ending = ending.max(report(prepared, &outcome, &options, quiet));
         if interrupted.load(Ordering::SeqCst)
             && let Some(undone) = undone(outcome.left, specs.len() - index - 1)
         {
-            note!("interrupted: {undone}; run the same command again to go on");
+            let command = match arguments.fresh {
+                true => "the same command without --fresh",
+                false => "the same command",
+            };
+            note!("interrupted: {undone}; run {command} to continue");
             return Ok(Ending::Interrupted);
         }
     }
     Ok(ending)
 }
 
-/// Loads the data of a spec and makes its plan.
-fn prepare(
-    loaded: &Loaded,
-    arguments: &RunArgs,
-    store: &Store,
-    quiet: bool,
-) -> Result<Prepared, Failure> {
-    let prepared = plan::prepare(loaded, store, quiet)?;
-    check_filters(arguments, &prepared)?;
-    Ok(prepared)
+/// An experiment with its data, and what its results folder holds.
+struct Experiment {
+    prepared: Prepared,
+    former: Former,
+}
+
+impl Experiment {
+    /// Loads the data of a spec and makes its plan.
+    fn prepare(
+        loaded: &Loaded,
+        arguments: &RunArgs,
+        store: &Store,
+        quiet: bool,
+    ) -> Result<Self, Failure> {
+        let name = &loaded.experiment.name;
+        let out = match &arguments.out {
+            Some(out) if arguments.specs.len() > 1 => out.join(name),
+            Some(out) => out.clone(),
+            None => PathBuf::from("results").join(name),
+        };
+        let mut formers = vec![Former::read(&out)];
+        formers.extend(arguments.reuse.iter().map(|dir| Former::read(dir)));
+        let prepared = plan::prepare(loaded, store, &formers, quiet)?;
+        check_filters(arguments, &prepared)?;
+        let experiment = Self {
+            prepared,
+            former: formers.swap_remove(0),
+        };
+        if arguments.fresh {
+            experiment.refuse_to_start_over()?;
+        }
+        Ok(experiment)
+    }
+
+    /// Prints the plan.
+    fn show(&self, arguments: &RunArgs) -> Ending {
+        let ending = plan::show(&self.prepared, &self.former);
+        if !arguments.only.is_empty() {
+            let plan = &self.prepared.plan;
+            let chosen = plan.cells.iter();
+            let chosen = chosen.filter(|cell| Filter::keep(&arguments.only, plan, cell));
+            let (chosen, all) = (chosen.count(), plan.cells.len());
+            show!("of these, --only chooses {chosen} of {all} cells");
+        }
+        if arguments.fresh && !self.former.is_empty() {
+            let folder = self.former.folder.display();
+            show!("--fresh moves {folder} aside and computes all cells anew");
+        }
+        ending
+    }
+
+    /// Names the data behind the finished cells of datasets that are not on this machine.
+    fn note_absent_data(&self, only: &[Filter]) {
+        let plan = &self.prepared.plan;
+        for (name, _) in &self.prepared.missing {
+            let rows = plan.datasets.iter().enumerate();
+            let mut rows = rows.filter(|(_, row)| row.name == *name && !row.hash.is_empty());
+            let Some((index, row)) = rows.next() else {
+                continue;
+            };
+            let cells = plan.cells.iter().filter(|cell| {
+                cell.dataset == index
+                    && Filter::keep(only, plan, cell)
+                    && self.former.is_finished(&cell.cell)
+            });
+            let cells = cells.count();
+            if cells > 0 {
+                let (cells, hash) = (counted(cells, "finished cell"), plan::short(&row.hash));
+                note!(
+                    "the data of `{name}` is not on this machine; SHA-256 of the data behind its {cells}: {hash}"
+                );
+            }
+        }
+    }
+
+    /// Results can only be replaced by others if the data is there.
+    fn refuse_to_start_over(&self) -> Result<(), Failure> {
+        for (name, reason) in &self.prepared.missing {
+            let cells = self.former.finished_of(name).count();
+            if cells > 0 {
+                let (folder, cells) = (self.former.folder.display(), counted(cells, "cell"));
+                return Err(Failure::input(format!(
+                    "--fresh cannot compute `{name}` again, of which {folder} has {cells}: {reason}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the results folder aside, if there is one; gives its new path.
+    fn set_aside(&self) -> Result<Option<PathBuf>, Failure> {
+        let folder = &self.former.folder;
+        if self.former.is_empty() {
+            return Ok(None);
+        }
+        run::refuse_locked(folder)?;
+        let aside = run::set_aside(folder).map_err(|error| {
+            Failure::Other(format!("cannot rename {}: {error}", folder.display()))
+        })?;
+        show!("moved {} to {}", folder.display(), aside.display());
+        Ok(Some(aside))
+    }
+}
+
+/// Prints which numbers of a folder that was moved aside are the same now, and which moved.
+fn compare(former: &Path, now: &Path) -> Result<(), Failure> {
+    let read = |folder: &Path| Ok::<_, Failure>((render::plan(folder)?, render::records(folder)?));
+    let ((old_plan, old), (plan, new)) = (read(former)?, read(now)?);
+    let comparison = run::compare((&old_plan, &old), (&plan, &new));
+    show!("compared with {}: {comparison}", former.display());
+    Ok(())
 }
 
 /// Results are filed under the experiment's name, so that two of one name would mix.
@@ -164,16 +269,10 @@ fn options(
     arguments: &RunArgs,
     cores: &Cores,
     devices: &[String],
-    name: &str,
-    specs: usize,
+    out: &Path,
 ) -> Result<Options, Failure> {
-    let out = match &arguments.out {
-        Some(out) if specs > 1 => out.join(name),
-        Some(out) => out.clone(),
-        None => PathBuf::from("results").join(name),
-    };
     Ok(Options {
-        out,
+        out: out.to_path_buf(),
         jobs: cores.jobs,
         threads: cores.threads,
         memory: arguments.memory,
@@ -269,27 +368,29 @@ fn show_tables(
     options: &Options,
 ) -> Result<(), Failure> {
     let out = &options.out;
+    let plan = outcome.plan.as_ref().unwrap_or(&prepared.plan);
     let records = std::mem::take(&mut outcome.contents).into_latest();
-    let summary = render::summarise(out, &prepared.plan, records, outcome.warnings.len());
+    let summary = render::summarise(out, plan, records, outcome.warnings.len());
     show!("{}", terminal(&summary));
-    if outcome.written > 0 || !render::is_current(out, &summary) {
+    if !render::is_current(out, &summary) {
         render::write_all(out, summary, Vec::new())?;
     }
     Ok(())
 }
 
-fn report(outcome: &Outcome, options: &Options, quiet: bool) -> Ending {
+fn report(prepared: &Prepared, outcome: &Outcome, options: &Options, quiet: bool) -> Ending {
     for warning in &outcome.warnings {
         note!("warning: {warning}");
     }
+    let Outcome {
+        done,
+        failed,
+        skipped,
+        left,
+        cannot_run,
+        ..
+    } = outcome;
     if !quiet {
-        let Outcome {
-            done,
-            failed,
-            skipped,
-            left,
-            ..
-        } = outcome;
         show!("{done} cells done, {failed} failed, {skipped} skipped, {left} left");
         let out = options.out.display();
         match options.part.shard {
@@ -298,13 +399,38 @@ fn report(outcome: &Outcome, options: &Options, quiet: bool) -> Ending {
                 show!("shard {shard} of {out}; `npsvcpp merge {out}` joins the shards and renders")
             }
         }
+        if !cannot_run.is_empty() {
+            show!("{}", absence(prepared, cannot_run));
+        }
     }
-    let is_complete = outcome.failed + outcome.skipped + outcome.left == 0;
-    if is_complete {
+    if failed + skipped + left == 0 && cannot_run.is_empty() {
         Ending::Complete
     } else {
         Ending::Incomplete
     }
+}
+
+/// Which cells cannot run here, why, and what to do about it.
+fn absence(prepared: &Prepared, cannot_run: &[(String, usize)]) -> String {
+    let reason = |name: &str| prepared.reason(name).map(ToString::to_string);
+    let reason = |name: &str| reason(name).unwrap_or_default();
+    let total = counted(cannot_run.iter().map(|(_, cells)| cells).sum(), "cell");
+    if let [(name, _)] = cannot_run {
+        return format!("{total} cannot run here: {}", reason(name));
+    }
+    let lines = cannot_run.iter().map(|(name, cells)| {
+        let cells = counted(*cells, "cell");
+        format!("cannot run here: {cells} of `{name}`: {}\n", reason(name))
+    });
+    let lines: String = lines.collect();
+    let names: Vec<String> = (cannot_run.iter())
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    format!(
+        "{lines}{total} cannot run here, because the data of {} is not on this machine; the lines above say where to \
+         get it and where to put it",
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use npsvcpp::render;
 use npsvcpp::run::folder_status;
 use npsvcpp::run::slurm::{self, Jobs, Queue, array_list};
 
-use super::{Ending, Failure, duration, submitted};
+use super::{Ending, Failure, counted, duration, submitted};
 use crate::output::{note, show};
 
 /// `status DIR`
@@ -39,15 +39,16 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
         show!("  {count} x {reason}");
     }
     let left = duration(status.seconds_left);
-    match (status.missing, status.untimed) {
-        (0, _) => {}
-        (_, 0) => show!("about {left} of work left on one core"),
-        (missing, untimed) if untimed == missing => {
-            show!("no time to be told: nothing alike has finished yet");
+    let untimed = counted(status.untimed, "cell");
+    match (status.seconds_left > 0.0, status.untimed) {
+        (false, 0) => {}
+        (true, 0) => show!("about {left} of work left on one core"),
+        (false, _) => {
+            show!("time left unknown: no cell of the same dataset and method has finished yet")
         }
-        (_, untimed) => show!(
-            "about {left} of work left on one core, and {untimed} cells of which nothing alike has finished yet"
-        ),
+        (true, _) => {
+            show!("about {left} of work left on one core, and {untimed} whose time is unknown")
+        }
     }
     jobs(folder, &plan, &known)?;
     let is_complete = status.done == total;
@@ -113,7 +114,8 @@ fn left(jobs: &Jobs, queue: &Queue, plan: &Plan, known: &Contents) -> Vec<(Strin
     let mut left = Vec::new();
     // The latest job a shard was in tells how it ended.
     for job in jobs.jobs.iter().rev() {
-        let unfinished = slurm::unfinished(plan, known, &job.filters(), job.shards, true);
+        let can_run = |dataset: usize| plan.datasets[dataset].unavailable.is_none();
+        let unfinished = slurm::unfinished(plan, known, &job.filters(), job.shards, true, can_run);
         let mut ends: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for &task in &job.tasks {
             let is_new = seen.insert((job.shards, job.only.clone(), task));

@@ -9,7 +9,7 @@ use npsvcpp::ledger::{self, Contents};
 use npsvcpp::model::deep::{self, NoDevice};
 use npsvcpp::render;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Queue, Submission, array_list, quoted};
-use npsvcpp::run::{Prepared, group_count};
+use npsvcpp::run::{self, Former, Prepared, group_count};
 use npsvcpp::spec::{Resources, Slurm};
 
 use super::{Ending, Failure, load, plan, store, submitted};
@@ -21,14 +21,15 @@ const MOST_SHARDS: usize = 100;
 
 pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
     let loaded = load(&arguments.spec)?;
-    // What can be downloaded is downloaded here: nodes of a cluster often have no network.
-    let prepared = plan::prepare(&loaded, &store(&arguments.data)?, quiet)?;
-    for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
-        note!("skipping: {error}");
-    }
     let name = &loaded.experiment.name;
     let default = || PathBuf::from("results").join(name);
     let out = arguments.out.clone().unwrap_or_else(default);
+    // What can be downloaded is downloaded here: nodes of a cluster often have no network.
+    let formers = [Former::read(&out)];
+    let prepared = plan::prepare(&loaded, &store(&arguments.data)?, &formers, quiet)?;
+    for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
+        note!("not on this machine: {error}");
+    }
     let slurm = settings(
         arguments,
         loaded.experiment.slurm.clone().unwrap_or_default(),
@@ -151,6 +152,7 @@ fn keep_what_is_left(
         &array.only,
         array.shards,
         retry_failed,
+        |dataset| prepared.sources[dataset].is_some(),
     );
     array
         .tasks
@@ -197,8 +199,7 @@ fn submission(
 /// Plan and spec, so that `status` can tell what is planned before the first task starts.
 fn write_folder(prepared: &Prepared, out: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(out.join(slurm::FOLDER))
-        .and_then(|()| prepared.plan.write(out))
-        .and_then(|()| ledger::replace(&out.join("spec.yaml"), prepared.spec.as_bytes()))
+        .and_then(|()| run::write_plan(out, prepared))
         .map_err(|error| Failure::Other(format!("cannot write to {}: {error}", out.display())))
 }
 

@@ -108,9 +108,14 @@ impl fmt::Display for Place {
 }
 
 impl DataError {
-    /// Whether the data is merely missing, so that its cells are to be skipped.
+    /// Whether a registered dataset is not on this machine and could not be downloaded.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
+    }
+
+    /// Whether a file that a spec names does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
     /// The file it is about, if it is about one.

@@ -153,26 +153,29 @@ impl Store {
 
     /// The dataset called `name`: embedded, else from a data folder, else downloaded.
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
-        self.load_with(name, &mut |_| {})
+        self.load_with(name, &|| true, &mut |_| {})
     }
 
-    /// As [`Store::load`], telling how far a download is.
+    /// As [`Store::load`], reporting how far a download is; nothing is downloaded unless `may_download`.
     pub fn load_with(
         &self,
         name: &str,
+        may_download: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Dataset, DataError> {
-        self.load_entry(registry::find(name)?, progress)
+        self.load_entry(registry::find(name)?, may_download, progress)
     }
 
     fn load_entry(
         &self,
         entry: &Entry,
+        may_download: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Dataset, DataError> {
         match self.locate(entry) {
             Location::Embedded => read_embedded(entry),
             Location::Files(paths) => read(entry, &paths),
+            Location::Missing if !may_download() => Err(self.unavailable(&entry.manifest, "")),
             Location::Missing => self.download(entry, progress).map(|(_, dataset)| dataset),
         }
     }

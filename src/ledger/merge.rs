@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::join::Joined;
-use super::{Embedding, FILE, Plan, TRACES, Writer, ledgers, read, replace};
+use super::{Contents, Embedding, FILE, Plan, TRACES, Writer, ledgers, provenance, read, replace};
 
 /// What merging did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub enum MergeError {
 
 /// Joins all ledgers of `folders` into the one of `into`, which may be one of them.
 pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
-    let plan = common_plan(folders)?;
+    let plan = common_plan(folders, into)?;
     let write_error = |source| MergeError::Write {
         path: into.to_path_buf(),
         source,
@@ -67,6 +67,7 @@ pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
             path: path.clone(),
             source,
         })?;
+        refuse_other(&plan, &path, &contents)?;
         merged.ledgers += usize::from(path.exists());
         merged.warnings.extend(contents.warnings);
         let taken = joined.add(contents.records);
@@ -84,10 +85,23 @@ pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
         for kind in [TRACES, Embedding::FOLDER] {
             copy_files(&folder.join(kind), &into.join(kind)).map_err(write_error)?;
         }
-        copy_missing(folder, into).map_err(write_error)?;
+        join_descriptions(folder, into).map_err(write_error)?;
     }
     write_plan(&plan, into).map_err(write_error)?;
     Ok(merged)
+}
+
+/// A folder without a plan may still hold records of another experiment.
+fn refuse_other(plan: &Plan, ledger: &Path, contents: &Contents) -> Result<(), MergeError> {
+    match contents.records.first() {
+        Some(record) if record.experiment != plan.experiment.name => Err(MergeError::Other {
+            first: ledger.to_path_buf(),
+            ours: record.experiment.clone(),
+            folder: PathBuf::from(Plan::FILE),
+            theirs: plan.experiment.name.clone(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The ledger that is appended to, then all others.
@@ -103,43 +117,46 @@ fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, MergeErro
     Ok(sources)
 }
 
-/// The plan that knows most: a machine that lacked a dataset plans its cells as skipped.
-fn common_plan(folders: &[PathBuf]) -> Result<Plan, MergeError> {
-    let mut best: Option<(&PathBuf, Plan)> = None;
-    for folder in folders {
+/// The plan of the joined folder: that of `into` if it has one, else the first folder's. A dataset that it knows nothing
+/// about, because no machine that ran it had the data, takes its row and its cells from another folder.
+fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, MergeError> {
+    let mut plans: Vec<(&Path, Plan)> = Vec::new();
+    let has_plan = into.join(Plan::FILE).exists();
+    let target = has_plan.then_some(into).into_iter();
+    for folder in target.chain(folders.iter().map(PathBuf::as_path)) {
         if !folder.is_dir() {
-            return Err(MergeError::NoFolder(folder.clone()));
+            return Err(MergeError::NoFolder(folder.to_path_buf()));
         }
         let plan = Plan::read(folder).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => MergeError::NoPlan(folder.clone()),
+            io::ErrorKind::NotFound => MergeError::NoPlan(folder.to_path_buf()),
             _ => MergeError::Read {
                 path: folder.join(Plan::FILE),
                 source,
             },
         })?;
-        let lacking = |plan: &Plan| {
-            let datasets = plan.datasets.iter();
-            datasets.filter(|d| d.unavailable.is_some()).count()
-        };
-        match &best {
+        match plans.first() {
             Some((first, ours)) if ours.experiment.name != plan.experiment.name => {
                 return Err(MergeError::Other {
-                    first: (*first).clone(),
+                    first: first.to_path_buf(),
                     ours: ours.experiment.name.clone(),
-                    folder: folder.clone(),
+                    folder: folder.to_path_buf(),
                     theirs: plan.experiment.name,
                 });
             }
-            Some((_, ours)) if lacking(ours) <= lacking(&plan) => {}
-            _ => best = Some((folder, plan)),
+            _ => plans.push((folder, plan)),
         }
     }
-    let (_, plan) = best.ok_or_else(|| MergeError::NoFolder(PathBuf::new()))?;
+    let mut plans = plans.into_iter().map(|(_, plan)| plan);
+    let plan = plans.next();
+    let mut plan = plan.ok_or_else(|| MergeError::NoFolder(PathBuf::new()))?;
+    for other in plans {
+        plan.learn_from(&other);
+    }
     Ok(plan)
 }
 
 fn write_plan(plan: &Plan, into: &Path) -> io::Result<()> {
-    if Plan::read(into).is_ok_and(|present| present == *plan) {
+    if Plan::read(into).is_ok_and(|present| present.describes(plan)) {
         return Ok(());
     }
     plan.write(into)
@@ -161,13 +178,21 @@ fn copy_files(from: &Path, into: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What tells how to repeat the run, where the joined folder has none yet.
-fn copy_missing(from: &Path, into: &Path) -> io::Result<()> {
-    for name in ["spec.yaml", "splits.json", "provenance.json"] {
-        let (source, target) = (from.join(name), into.join(name));
-        if source.is_file() && !target.exists() {
-            replace(&target, &fs::read(source)?)?;
-        }
+/// Adds what a folder and its shards know about how to repeat the run.
+fn join_descriptions(from: &Path, into: &Path) -> io::Result<()> {
+    let (source, target) = (from.join(provenance::SPEC), into.join(provenance::SPEC));
+    if source.is_file() && !target.exists() {
+        replace(&target, &fs::read(source)?)?;
+    }
+    provenance::join_splits(
+        &from.join(provenance::SPLITS),
+        &into.join(provenance::SPLITS),
+    )?;
+    let target = into.join(provenance::FILE);
+    provenance::join_runs(&from.join(provenance::FILE), &target)?;
+    for shard in ledgers(from)?.iter().skip(1) {
+        let shard = shard.with_extension(provenance::FILE);
+        provenance::join_runs(&shard, &target)?;
     }
     Ok(())
 }

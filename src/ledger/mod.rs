@@ -12,6 +12,7 @@ mod embedding;
 mod join;
 mod merge;
 mod plan;
+pub mod provenance;
 
 pub use embedding::{Cloud, Embedding};
 pub use join::{SHARDS, ledgers, read_folder};

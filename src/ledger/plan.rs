@@ -26,7 +26,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedDataset {
     pub name: String,
-    /// Why there is no data, where there is none; the dataset's cells are then skipped.
+    /// Why there is no data, if no machine that ran this experiment has had it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unavailable: Option<String>,
     pub hash: String,
@@ -73,6 +73,46 @@ impl Plan {
         let plan: Self = serde_json::from_slice(&text).map_err(std::io::Error::other)?;
         plan.check().map_err(std::io::Error::other)?;
         Ok(plan)
+    }
+
+    /// Whether both plans are the same, whichever version of the program wrote them.
+    pub fn describes(&self, other: &Self) -> bool {
+        let Self {
+            version: _,
+            experiment,
+            datasets,
+            methods,
+            cells,
+        } = self;
+        *experiment == other.experiment
+            && *datasets == other.datasets
+            && *methods == other.methods
+            && *cells == other.cells
+    }
+
+    /// Copies the rows and cells of datasets that only `other` knows. Both must have the same methods.
+    pub fn learn_from(&mut self, other: &Self) {
+        if self.methods != other.methods {
+            return;
+        }
+        for index in 0..self.datasets.len() {
+            let name = &self.datasets[index].name;
+            let is_known = |row: &PlannedDataset| row.unavailable.is_none() && row.name == *name;
+            let place = other.datasets.iter().position(is_known);
+            let Some(theirs) = place.filter(|_| self.datasets[index].unavailable.is_some()) else {
+                continue;
+            };
+            self.datasets[index] = other.datasets[theirs].clone();
+            let first = self.cells.iter().position(|cell| cell.dataset == index);
+            self.cells.retain(|cell| cell.dataset != index);
+            let cells = other.cells.iter().filter(|cell| cell.dataset == theirs);
+            let cells = cells.map(|cell| PlannedCell {
+                dataset: index,
+                ..cell.clone()
+            });
+            let first = first.unwrap_or(self.cells.len());
+            self.cells.splice(first..first, cells);
+        }
     }
 
     /// Everybody indexes by what a cell says.

@@ -147,7 +147,6 @@ impl Summary {
         let mut owned: HashMap<String, Record> = (records.into_iter())
             .map(|record| (record.cell.clone(), record))
             .collect();
-        let recorded = owned.len();
         let by_cell: HashMap<&str, &Record> = (owned.iter())
             .map(|(cell, record)| (cell.as_str(), record))
             .collect();
@@ -168,6 +167,9 @@ impl Summary {
                 Some(((cell.dataset, cell.method), record))
             })
             .unzip();
+        // A skipped cell has no number that could be ignored.
+        let is_stray = |record: &&Record| record.status != Status::Skipped;
+        let strays = owned.values().filter(is_stray).count();
         notes::about_fits(&columns, &places, &used, &mut rows, &mut footnotes);
         let mut summary = Self {
             experiment: clean(&plan.experiment.name),
@@ -199,7 +201,7 @@ impl Summary {
         for text in unknown_reference.into_iter().chain(unknown_table) {
             summary.warn("unknown-name", text);
         }
-        for warning in warnings::all(plan, &summary, recorded) {
+        for warning in warnings::all(plan, &summary, strays) {
             summary.warn(warning.caution, warning.text);
         }
         summary.findings = findings::of(&summary);

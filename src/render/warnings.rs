@@ -1,6 +1,6 @@
 //! Warnings: what a reader must know before believing the table.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::summary::{Row, Summary, registered};
 use super::text::{clean, counted, listed};
@@ -17,8 +17,8 @@ pub(super) struct Warning {
     pub(super) text: String,
 }
 
-/// All warnings, the gravest first. `recorded` is how many cells the ledger has records of.
-pub(super) fn all(plan: &Plan, summary: &Summary, recorded: usize) -> Vec<Warning> {
+/// All warnings, the gravest first. `strays` is how many cells outside the plan the ledger has numbers of.
+pub(super) fn all(plan: &Plan, summary: &Summary, strays: usize) -> Vec<Warning> {
     let mut found: Vec<(&'static str, String)> = Vec::new();
     found.extend(selection(plan));
     found.extend(budgets(plan));
@@ -41,7 +41,7 @@ pub(super) fn all(plan: &Plan, summary: &Summary, recorded: usize) -> Vec<Warnin
         "nothing-beside",
         Vec::from_iter(nothing_beside(plan, summary)),
     );
-    add("stray-records", strays(plan, summary, recorded));
+    add("stray-records", ignored(plan, strays));
     found
         .into_iter()
         .map(|(caution, text)| Warning {
@@ -245,19 +245,17 @@ fn nothing_beside(plan: &Plan, summary: &Summary) -> Option<String> {
 }
 
 /// Records that no cell of the plan claims, and cells of the plan outside its table.
-fn strays(plan: &Plan, summary: &Summary, recorded: usize) -> Vec<String> {
-    let used: HashSet<&str> = summary.records.iter().map(|r| r.cell.as_str()).collect();
-    let stale = recorded.saturating_sub(used.len());
+fn ignored(plan: &Plan, strays: usize) -> Vec<String> {
     let outside = plan
         .cells
         .iter()
         .filter(|c| c.dataset >= plan.datasets.len() || c.method >= plan.methods.len())
         .count();
     let mut found = Vec::new();
-    if stale > 0 {
+    if strays > 0 {
         found.push(format!(
             "ignored: ledger records of {} outside the plan (other parameters, data or code)",
-            counted(stale, "cell")
+            counted(strays, "cell")
         ));
     }
     if outside > 0 {

@@ -1,12 +1,14 @@
 //! The results folder of a run: its ledger, held against other runs, its plan and its traces.
 
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::RunError;
-use crate::ledger::{self, Contents, Embedding, Plan, Record, Writer};
+use super::provenance::{self, Origin};
+use super::{Prepared, RunError};
+use crate::ledger::{self, Contents, Embedding, Plan, PlannedDataset, Record, Writer};
 
 /// How often, and at which distance, a shard looks whether the folder's own ledger is free again: a
 /// merge holds it for a moment, a run for long.
@@ -36,8 +38,12 @@ impl Folder {
                 (stem.with_extension("jsonl"), stem.with_extension("pid"))
             }
         };
-        std::fs::create_dir_all(ledger.parent().unwrap_or(path)).map_err(error)?;
-        let writer = Writer::open(&ledger).map_err(error)?;
+        let open = || {
+            std::fs::create_dir_all(ledger.parent().unwrap_or(path))?;
+            Writer::open(&ledger)
+        };
+        // Another shard that ends without a record may remove their common folder in between.
+        let writer = open().or_else(|_| open()).map_err(error)?;
         let writer = writer.ok_or_else(|| locked(path, &ledger))?;
         // First hold one's own ledger, then look at others': of two runs that start together at least
         // one sees the other.
@@ -96,17 +102,36 @@ impl Folder {
         writer.append(record).map_err(|source| self.error(source))
     }
 
-    /// Writes the plan; gives the one that was there, if it was another. An unchanged plan keeps its
-    /// date, by which can be told whether tables are up to date.
-    pub fn exchange_plan(&self, plan: &Plan) -> Result<Option<Plan>, RunError> {
-        // What cannot be read is replaced.
-        let present = Plan::read(&self.path).ok();
-        if present.as_ref() == Some(plan) {
-            return Ok(None);
+    /// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits; gives the plan
+    /// that was there. A row that another shard has replaced already is no longer kept.
+    pub fn write_plan(
+        &self,
+        prepared: &Prepared,
+        kept: &mut BTreeMap<usize, PlannedDataset>,
+    ) -> Result<Option<Plan>, RunError> {
+        if !kept.is_empty() {
+            let present = Plan::read(&self.path).ok();
+            let rows = present.iter().flat_map(|plan| &plan.datasets);
+            let hashes: HashSet<&str> = rows.map(|row| row.hash.as_str()).collect();
+            kept.retain(|_, row| present.is_none() || hashes.contains(row.hash.as_str()));
         }
-        plan.write(&self.path)
-            .map_err(|source| self.output_error(source))?;
-        Ok(present)
+        provenance::write_plan(&self.path, prepared, &prepared.plan_with(kept))
+            .map_err(|source| self.output_error(source))
+    }
+
+    /// Fills in what version 0.1 lost, and what was deleted, of the provenance.
+    pub fn repair(&self, plan: &Plan, known: &Contents) -> Result<(), RunError> {
+        provenance::repair(&self.path, plan, known).map_err(|source| self.output_error(source))
+    }
+
+    /// Adds a run to the provenance.
+    pub fn add_run(
+        &self,
+        part: Option<&str>,
+        plan: &Plan,
+        origin: &Origin<'_>,
+    ) -> Result<(), RunError> {
+        provenance::add_run(&self.path, part, plan, origin).map_err(|source| self.error(source))
     }
 
     /// `traces/<cell>.jsonl`: one line per iteration.
@@ -181,6 +206,27 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // A leftover is harmless: the lock, not this file, keeps others out.
         let _ = std::fs::remove_file(&self.holder);
+        // A shard that recorded nothing leaves nothing behind.
+        let writer = self.writer.get_mut();
+        let ledger = writer.unwrap_or_else(|poison| poison.into_inner()).path();
+        let is_empty = std::fs::metadata(ledger).is_ok_and(|file| file.len() == 0);
+        if is_empty && ledger.file_name().is_some_and(|name| name != ledger::FILE) {
+            let _ = std::fs::remove_file(ledger);
+            let _ = std::fs::remove_dir(self.path.join(ledger::SHARDS));
+        }
+    }
+}
+
+/// An error if a run is writing to the folder at `path`.
+pub fn refuse_locked(path: &Path) -> Result<(), RunError> {
+    let error = |source| RunError::Output {
+        path: path.to_path_buf(),
+        source,
+    };
+    let ledgers = ledger::ledgers(path).map_err(error)?;
+    match in_use(&ledgers).map_err(error)? {
+        Some(rival) => Err(locked(path, &rival)),
+        None => Ok(()),
     }
 }
 

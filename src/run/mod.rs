@@ -6,6 +6,8 @@ mod changes;
 mod cost;
 mod filter;
 mod folder;
+mod former;
+mod fresh;
 pub mod host;
 mod peak;
 mod prepare;
@@ -23,14 +25,18 @@ mod worker;
 
 pub use cost::{Estimate, estimate, size};
 pub use filter::Filter;
+pub use folder::refuse_locked;
+pub use former::Former;
+pub use fresh::{Comparison, compare, is_set_aside, set_aside};
 pub use prepare::{Candidates, Loading, Prepared, Source, prepare};
+pub use provenance::describe as write_plan;
 pub use select::{Edge, End, Selection};
 pub use serve::serve;
 pub use shard::{Part, Shard, group_count};
 pub use status::{FolderStatus, folder_status};
 pub use worker::Isolation;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +45,7 @@ use std::time::SystemTime;
 
 use faer::Par;
 
-use crate::ledger::{Contents, Plan, PlannedCell, Record, Status};
+use crate::ledger::{Contents, Plan, PlannedCell, PlannedDataset, Record, Status};
 use beside::Beside;
 use cell::{Bench, Choices, Circumstances};
 use folder::Folder;
@@ -94,11 +100,14 @@ pub trait Observer: Sync {
 pub struct Outcome {
     pub done: usize,
     pub failed: usize,
+    /// Cells that do not fit into the memory.
     pub skipped: usize,
+    /// Datasets that are not on this machine, with the number of their cells that are not done.
+    pub cannot_run: Vec<(String, usize)>,
     /// Cells left over: interrupted, or stopped by the first failure.
     pub left: usize,
-    /// Records this run wrote.
-    pub written: usize,
+    /// What the folder shows: the plan, with the former rows of datasets whose new data has no cell yet.
+    pub plan: Option<Plan>,
     /// What the folder's ledgers hold now.
     pub contents: Contents,
     /// One sentence per line of the ledgers that was passed over.
@@ -111,7 +120,7 @@ pub enum RunError {
     #[error("failed to write to {}: {source}", .path.display())]
     #[diagnostic(help("choose a folder you can write to with --out"))]
     Output { path: PathBuf, source: io::Error },
-    #[error("failed to record a cell in {}: {source}; once that is mended, run the same command again to go on", .path.display())]
+    #[error("failed to record a cell in {}: {source}; fix this, then run the same command to continue", .path.display())]
     Record { path: PathBuf, source: io::Error },
     #[error("cannot read the results to reuse in {}: {source}", .path.display())]
     Reuse { path: PathBuf, source: io::Error },
@@ -135,7 +144,6 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let part = options.part.name();
     let folder = Folder::open(&options.out, part.as_deref())?;
-    let before = folder.exchange_plan(&prepared.plan)?;
     let mut known = folder.read()?;
     for other in &options.reuse {
         let taken = reuse::take_over(&prepared.plan, &folder, &mut known, other)?;
@@ -143,7 +151,10 @@ pub fn run(
     }
     let todo = Todo::new(prepared, options, &known);
     observer.unrecorded(unrecorded(&prepared.plan, &known, &options.out));
-    if let Some(before) = before {
+    let mut kept = kept_rows(prepared, options, &known);
+    let before = folder.write_plan(prepared, &mut kept)?;
+    folder.repair(&prepared.plan_with(&kept), &known)?;
+    if let Some(before) = before.filter(|before| !before.describes(&prepared.plan)) {
         observer.changed(&causes(&before, &prepared.plan, &todo, &known));
     }
     let (jobs, threads) = parallelism(options, todo.groups.len());
@@ -155,12 +166,6 @@ pub fn run(
         device: first_device(options),
         checkpoints: Some(folder.checkpoints()),
     };
-    // A run that finds nothing to do made none of the folder's numbers.
-    if todo.cells > 0 || !options.out.join("provenance.json").exists() {
-        let part = part.as_deref();
-        provenance::write(&options.out, part, prepared, &circumstances, jobs)
-            .map_err(|source| folder.output_error(source))?;
-    }
     observer.begin(todo.cells, todo.resumed, todo.work);
     let isolation = options.isolation.as_ref().map(|isolation| {
         let setup = |device: &String| Setup {
@@ -187,6 +192,10 @@ pub fn run(
         fail_fast: options.fail_fast,
         choices: known_choices(prepared, &known),
         queue: Queue::new(todo.groups, todo.budget),
+        part,
+        jobs,
+        started: SystemTime::now(),
+        kept: Mutex::new(kept),
         written: Mutex::default(),
         failure: Mutex::new(None),
     };
@@ -202,13 +211,42 @@ pub fn run(
         return Err(error);
     }
     folder.sync()?;
+    let mut kept = session.kept.into_inner();
+    let kept = kept.as_mut().unwrap_or_else(|poison| poison.get_mut());
+    // Shards write the plan at the same time; what one of them overwrote is written again here.
+    folder.write_plan(prepared, kept)?;
     let written = session.written.into_inner();
     let written = written.unwrap_or_else(|poison| poison.into_inner());
     let mut outcome = count(prepared, options, &known, &written);
+    outcome.plan = Some(prepared.plan_with(kept));
     known.records.extend(written);
     outcome.warnings = std::mem::take(&mut known.warnings);
     outcome.contents = known;
     Ok(outcome)
+}
+
+/// Rows that the folder keeps although their data changed: those of which the new data has no record yet, and those
+/// that this run does not include.
+fn kept_rows(
+    prepared: &Prepared,
+    options: &Options,
+    known: &Contents,
+) -> BTreeMap<usize, PlannedDataset> {
+    let mut kept: BTreeMap<usize, PlannedDataset> = prepared.changed.iter().cloned().collect();
+    if kept.is_empty() {
+        return kept;
+    }
+    let plan = &prepared.plan;
+    let recorded: HashSet<&str> = known.records.iter().map(|r| r.cell.as_str()).collect();
+    let included: HashSet<usize> = (options.part.cells(plan).into_iter())
+        .map(|index| plan.cells[index].dataset)
+        .collect();
+    for cell in &plan.cells {
+        if included.contains(&cell.dataset) && recorded.contains(cell.cell.as_str()) {
+            kept.remove(&cell.dataset);
+        }
+    }
+    kept
 }
 
 /// Cells that are done, but not with what the experiment wants recorded.
@@ -304,6 +342,12 @@ struct Session<'a> {
     fail_fast: bool,
     choices: Choices,
     queue: Queue,
+    /// Name of the shard, if this is a run of one.
+    part: Option<String>,
+    jobs: usize,
+    started: SystemTime,
+    /// Rows that still show the former data of a dataset that changed.
+    kept: Mutex<BTreeMap<usize, PlannedDataset>>,
     /// The records of this run, in the order of the ledger.
     written: Mutex<Vec<Record>>,
     failure: Mutex<Option<RunError>>,
@@ -319,17 +363,37 @@ impl Session<'_> {
             record.status = Status::Skipped;
             record.error = Some(reason);
             self.observer.record(&record, 0.0);
-            self.append(record)?;
+            self.append(cell.dataset, record)?;
         }
         Ok(())
     }
 
-    fn append(&self, record: Record) -> Result<(), RunError> {
-        self.folder.append(&record)?;
-        self.written
+    /// Records a cell. The first one of a run adds the run to the provenance; the first one of a dataset whose data
+    /// changed puts the new data into the plan. The record comes first: if the program is killed in between, the next
+    /// run finds it and does the rest.
+    fn append(&self, dataset: usize, record: Record) -> Result<(), RunError> {
+        let mut written = self
+            .written
             .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-            .push(record);
+            .unwrap_or_else(|poison| poison.into_inner());
+        self.folder.append(&record)?;
+        written.push(record);
+        let mut kept = self
+            .kept
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        if kept.remove(&dataset).is_some() {
+            self.folder.write_plan(self.prepared, &mut kept)?;
+        }
+        if written.len() == 1 {
+            let origin = provenance::Origin {
+                circumstances: &self.circumstances,
+                jobs: self.jobs,
+                started: humantime::format_rfc3339_seconds(self.started).to_string(),
+            };
+            let plan = self.prepared.plan_with(&kept);
+            self.folder.add_run(self.part.as_deref(), &plan, &origin)?;
+        }
         Ok(())
     }
 
@@ -415,7 +479,7 @@ impl Session<'_> {
             let has_failed = record.status == Status::Failed;
             self.observer
                 .record(&record, cost::cell(self.prepared, cell).flops);
-            self.append(record)?;
+            self.append(cell.dataset, record)?;
             self.folder.remove_checkpoint(&cell.cell);
             if self.fail_fast && has_failed {
                 self.queue.close();
@@ -493,17 +557,22 @@ fn count(prepared: &Prepared, options: &Options, known: &Contents, written: &[Re
     let plan = &prepared.plan;
     let records = known.records.iter().chain(written);
     let last: HashMap<&str, Status> = records.map(|r| (r.cell.as_str(), r.status)).collect();
-    let mut outcome = Outcome {
-        written: written.len(),
-        ..Outcome::default()
-    };
+    let mut outcome = Outcome::default();
+    let mut absent = vec![0; plan.datasets.len()];
     for index in options.part.cells(plan) {
-        match last.get(plan.cells[index].cell.as_str()) {
+        let cell = &plan.cells[index];
+        match last.get(cell.cell.as_str()) {
             Some(Status::Ok) => outcome.done += 1,
             Some(Status::Failed) => outcome.failed += 1,
+            _ if prepared.sources[cell.dataset].is_none() => absent[cell.dataset] += 1,
             Some(Status::Skipped) => outcome.skipped += 1,
             None => outcome.left += 1,
         }
     }
+    let rows = plan.datasets.iter().zip(absent);
+    outcome.cannot_run = rows
+        .filter(|(_, cells)| *cells > 0)
+        .map(|(row, cells)| (row.name.clone(), cells))
+        .collect();
     outcome
 }

@@ -2,6 +2,7 @@
 //!
 //! Everything that can be wrong is found here, before the first fit.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use miette::Diagnostic;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::former::{Former, unknown_split};
 #[cfg(feature = "deep")]
 use crate::data::Encoder;
 use crate::data::{DataError, Dataset, Progress, Split, Store, load_files, split};
@@ -29,13 +31,15 @@ use crate::spec::{
 /// A plan and what is needed to carry it out.
 pub struct Prepared {
     pub plan: Plan,
-    /// One per dataset of the plan; `None` where the data is not to be had.
+    /// One per dataset of the plan; `None` if the data is not on this machine.
     pub sources: Vec<Option<Source>>,
     /// One per method of the plan.
     pub candidates: Vec<Candidates>,
-    /// Why the data that is not to be had is not, with the folders that were searched. The plan holds
-    /// the same without them, for it ends in published tables.
+    /// Datasets that are not on this machine, and why, with the folders that were searched. The plan
+    /// holds the same without the folders, because it ends in published tables.
     pub missing: Vec<(String, DataError)>,
+    /// Datasets whose data is not the one the results folder was computed from, with the folder's row.
+    pub changed: Vec<(usize, PlannedDataset)>,
     pub seed: Seed,
     /// The text of the spec, for the results folder.
     pub spec: String,
@@ -89,27 +93,49 @@ pub struct Candidates {
 }
 
 /// Loads data and makes the plan; tells `observe` what it is at. All that is wrong with the data is
-/// reported at once.
+/// reported at once. Of `formers`, the first is the results folder; the first that knows an absent dataset
+/// supplies its row.
 pub fn prepare(
     loaded: &Loaded,
     store: &Store,
+    formers: &[Former],
     mut observe: impl FnMut(Loading<'_>),
 ) -> Result<Prepared, SpecError> {
     let experiment = &loaded.experiment;
     let seed = Seed::root(experiment.seed);
     let candidates = configure(loaded)?;
+    let settings = all_settings(experiment, &candidates);
     let mut sources = Vec::new();
     let mut datasets = Vec::new();
     let mut missing = Vec::new();
+    let mut changed = Vec::new();
     let mut problems = Vec::new();
     for (index, spec) in experiment.datasets.iter().enumerate() {
         observe(Loading::Dataset(&spec.name()));
-        let loaded_data = load(spec, store, &seed, &mut observe)
+        let former = |former: &Former| former.row(experiment, spec);
+        let own = formers.first().and_then(former);
+        let remembered = own.clone().or_else(|| formers.iter().find_map(former));
+        // Finished cells need no data, so nothing is downloaded for them.
+        let is_needed = || {
+            let is_finished = |cell: &String| formers.iter().any(|f| f.is_finished(cell));
+            let cells = remembered.iter().flat_map(|row| row_cells(row, &settings));
+            remembered.is_none()
+                || !cells
+                    .map(|(_, _, cell)| cell)
+                    .all(|cell| is_finished(&cell))
+        };
+        let loaded_data = load(spec, store, &is_needed, &seed, &mut observe)
             .and_then(|dataset| found(dataset, experiment, &seed));
         let (source, planned) = match loaded_data {
-            Ok((source, planned)) => (Some(source), planned),
-            Err(error) if error.is_unavailable() => {
-                let planned = not_found(spec, experiment, &error);
+            Ok((source, planned)) => {
+                let has_changed = |row: &PlannedDataset| row.hash != planned.hash;
+                changed.extend(own.filter(has_changed).map(|row| (index, row)));
+                (Some(source), planned)
+            }
+            Err(error)
+                if error.is_unavailable() || (remembered.is_some() && error.is_not_found()) =>
+            {
+                let planned = remembered.unwrap_or_else(|| not_found(spec, experiment, &error));
                 missing.push((planned.name.clone(), error));
                 (None, planned)
             }
@@ -126,7 +152,7 @@ pub fn prepare(
     }
     check_shapes(loaded, &candidates, &datasets)?;
     let methods = planned_methods(experiment, &candidates);
-    let cells = cells(experiment, &datasets, &candidates);
+    let cells = cells(&datasets, &settings);
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let plan = Plan {
         version,
@@ -140,6 +166,7 @@ pub fn prepare(
         sources,
         candidates,
         missing,
+        changed,
         seed,
         spec: loaded.source.text().to_owned(),
     })
@@ -206,13 +233,15 @@ fn configure_one(spec: &MethodSpec) -> Result<Candidates, String> {
 fn load(
     spec: &DatasetSpec,
     store: &Store,
+    may_download: &dyn Fn() -> bool,
     seed: &Seed,
     observe: &mut impl FnMut(Loading<'_>),
 ) -> Result<Dataset, DataError> {
     let (dataset, size) = match spec {
         DatasetSpec::Registered { name, options } => {
             let mut progress = |progress: Progress<'_>| observe(Loading::Download(progress));
-            (store.load_with(name, &mut progress)?, options.subsample)
+            let dataset = store.load_with(name, may_download, &mut progress)?;
+            (dataset, options.subsample)
         }
         DatasetSpec::Files(files) => (load_files(files, Path::new(""))?, files.subsample),
     };
@@ -308,11 +337,10 @@ fn found(
     ))
 }
 
-/// Cells of a dataset that is not there are planned all the same, so that they show as skipped.
+/// The row of a dataset that is neither on this machine nor in the results folder. Its cells are planned
+/// too, so that they show as not run.
 fn not_found(spec: &DatasetSpec, experiment: &Experiment, error: &DataError) -> PlannedDataset {
-    let splits = (0..experiment.splits.repeats)
-        .map(|split| format!("split {split}"))
-        .collect();
+    let splits = (0..experiment.splits.repeats).map(unknown_split).collect();
     PlannedDataset {
         name: spec.name().into_owned(),
         unavailable: Some(error.for_the_record()),
@@ -431,40 +459,63 @@ impl Candidates {
     }
 }
 
-fn cells(
-    experiment: &Experiment,
-    datasets: &[PlannedDataset],
-    candidates: &[Candidates],
-) -> Vec<PlannedCell> {
-    let settings: Vec<String> = candidates
-        .iter()
-        .map(|candidates| settings(experiment, candidates))
-        .collect();
+impl Prepared {
+    /// The plan of a results folder that still shows the rows `kept` in place of the ones to be run.
+    pub(super) fn plan_with(&self, kept: &BTreeMap<usize, PlannedDataset>) -> Plan {
+        let mut plan = self.plan.clone();
+        if kept.is_empty() {
+            return plan;
+        }
+        for (&index, row) in kept {
+            plan.datasets[index] = row.clone();
+        }
+        let settings = all_settings(&plan.experiment, &self.candidates);
+        plan.cells = cells(&plan.datasets, &settings);
+        plan
+    }
+}
+
+fn cells(datasets: &[PlannedDataset], settings: &[String]) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for (dataset, planned) in datasets.iter().enumerate() {
-        for (split, split_hash) in planned.splits.iter().enumerate() {
-            let place = json!({
-                "dataset": planned.name,
-                "data": planned.hash,
-                "split": split,
-                "samples": split_hash,
-            })
-            .to_string();
-            for (method, settings) in settings.iter().enumerate() {
-                cells.push(PlannedCell {
-                    cell: identity(&place, settings),
-                    dataset,
-                    method,
-                    split,
-                });
-            }
-        }
+        let row = row_cells(planned, settings);
+        cells.extend(row.map(|(split, method, cell)| PlannedCell {
+            cell,
+            dataset,
+            method,
+            split,
+        }));
     }
     cells
 }
 
+/// Split, method and identity of every cell of a dataset.
+fn row_cells(
+    planned: &PlannedDataset,
+    settings: &[String],
+) -> impl Iterator<Item = (usize, usize, String)> {
+    let splits = planned.splits.iter().enumerate();
+    splits.flat_map(move |(split, split_hash)| {
+        let place = json!({
+            "dataset": planned.name,
+            "data": planned.hash,
+            "split": split,
+            "samples": split_hash,
+        })
+        .to_string();
+        let methods = settings.iter().enumerate();
+        methods.map(move |(method, settings)| (split, method, identity(&place, settings)))
+    })
+}
+
+/// One per method: the part of a cell's identity that its cells have in common.
+fn all_settings(experiment: &Experiment, candidates: &[Candidates]) -> Vec<String> {
+    let settings = candidates.iter();
+    settings.map(|one| settings_of(experiment, one)).collect()
+}
+
 /// The part of a cell's identity that a method's cells have in common, as a JSON object.
-fn settings(experiment: &Experiment, candidates: &Candidates) -> String {
+fn settings_of(experiment: &Experiment, candidates: &Candidates) -> String {
     let is_tuned = candidates.points.len() > 1;
     let points: Vec<Value> = candidates
         .points

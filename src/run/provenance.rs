@@ -1,37 +1,118 @@
-//! `provenance.json`, `spec.yaml` and `splits.json`: how to repeat a run.
+//! `plan.json`, `spec.yaml`, `splits.json` and `provenance.json`: what a results folder was computed from, and how
+//! to repeat it.
+//!
+//! Plan and splits follow the spec and never shrink because a run is narrower than the spec or lacks data. A run
+//! that records a cell adds an entry to `runs` of the provenance; the keys at its top describe the first run.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::cell::Circumstances;
 use super::host;
-use super::prepare::Prepared;
-use crate::ledger::{self, SHARDS, replace_json};
+use super::prepare::{Prepared, Source};
+use crate::ledger::provenance::{FILE, SPEC, SPLITS, append, hashes, read_object};
+use crate::ledger::{self, Contents, Plan, Record, SHARDS, Status, replace_json};
 
-/// Writes where the numbers of a folder come from; a shard's part of it lies beside its ledger.
-pub(super) fn write(
+/// Writes the plan with its spec and its splits, where the folder has others; gives the former plan.
+pub(super) fn write_plan(
+    folder: &Path,
+    prepared: &Prepared,
+    plan: &Plan,
+) -> io::Result<Option<Plan>> {
+    // A plan that cannot be read is replaced.
+    let former = Plan::read(folder).ok();
+    let is_same = former.as_ref().is_some_and(|former| former.describes(plan));
+    if !is_same {
+        plan.write(folder)?;
+    }
+    // Another comment in the spec is not worth a new file.
+    if !is_same || !folder.join(SPEC).exists() {
+        write_spec(folder, prepared)?;
+    }
+    grow_splits(folder, prepared, plan)?;
+    Ok(former)
+}
+
+/// Writes the plan of a results folder before its first run; rows of datasets whose data changed stay as they are.
+pub fn describe(folder: &Path, prepared: &Prepared) -> io::Result<()> {
+    let kept = prepared.changed.iter().cloned().collect();
+    write_plan(folder, prepared, &prepared.plan_with(&kept))?;
+    Ok(())
+}
+
+/// The spec as it was read: its file may change during the run, and a pipe is read only once.
+fn write_spec(folder: &Path, prepared: &Prepared) -> io::Result<()> {
+    let (path, text) = (folder.join(SPEC), prepared.spec.as_bytes());
+    if std::fs::read(&path).is_ok_and(|present| present == text) {
+        return Ok(());
+    }
+    ledger::replace(&path, text)
+}
+
+/// Adds the splits of the plan that `splits.json` lacks.
+fn grow_splits(folder: &Path, prepared: &Prepared, plan: &Plan) -> io::Result<()> {
+    let path = folder.join(SPLITS);
+    let mut known = read_object(&path);
+    let before = known.len();
+    let mut all = Map::new();
+    for (row, source) in plan.datasets.iter().zip(&prepared.sources) {
+        for (number, hash) in row.splits.iter().enumerate() {
+            let entry = known.remove(hash).or_else(|| {
+                let source = source.as_ref()?;
+                let split = source.splits.get(number).filter(|s| s.hash == *hash)?;
+                Some(split_entry(source, number, &split.train))
+            });
+            all.extend(entry.map(|entry| (hash.clone(), entry)));
+        }
+    }
+    all.extend(known);
+    if all.len() == before && path.exists() {
+        return Ok(());
+    }
+    replace_json(&path, &Value::Object(all))
+}
+
+/// The training samples of a split, as a bit mask in hexadecimal: bit `i % 4` of digit `i / 4` is sample `i`.
+fn split_entry(source: &Source, number: usize, train: &[usize]) -> Value {
+    let mut digits = vec![0_u8; source.dataset.y.len().div_ceil(4)];
+    for &i in train {
+        digits[i / 4] |= 1 << (i % 4);
+    }
+    let mask: String = digits.iter().map(|digit| format!("{digit:x}")).collect();
+    json!({
+        "dataset": source.dataset.name,
+        "split": number,
+        "samples": source.dataset.y.len(),
+        "train": mask,
+    })
+}
+
+/// How a run computes its cells.
+pub(super) struct Origin<'a> {
+    pub circumstances: &'a Circumstances,
+    pub jobs: usize,
+    pub started: String,
+}
+
+/// Adds a run to the provenance. A shard has its own file, which `merge` joins with the folder's.
+pub(super) fn add_run(
     folder: &Path,
     part: Option<&str>,
-    prepared: &Prepared,
-    circumstances: &Circumstances,
-    jobs: usize,
+    plan: &Plan,
+    origin: &Origin<'_>,
 ) -> io::Result<()> {
-    let plan = &prepared.plan;
-    let data: Vec<Value> = plan
-        .datasets
-        .iter()
-        .map(|dataset| json!({"name": dataset.name, "sha256": dataset.hash}))
-        .collect();
-    let provenance = json!({
-        "program": "npsvcpp",
+    let Origin {
+        circumstances,
+        jobs,
+        started,
+    } = origin;
+    let entry = json!({
         "version": circumstances.version,
         "git": circumstances.git,
-        "experiment": plan.experiment.name,
-        "seed": plan.experiment.seed,
-        "last_started": humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        "started": started,
         "machine": {
             "host": circumstances.host,
             "processor": host::processor(),
@@ -41,44 +122,70 @@ pub(super) fn write(
         },
         "jobs": jobs,
         "threads": circumstances.threads,
-        "data": data,
+        "data": hashes(plan.datasets.iter().filter(|row| !row.hash.is_empty())),
     });
-    // The spec as it was read: its file may change during the run, and a pipe is read only once.
-    ledger::replace(&folder.join("spec.yaml"), prepared.spec.as_bytes())?;
-    let own = folder.join("provenance.json");
+    let own = folder.join(FILE);
     match part {
+        None => append(&own, plan, entry),
         Some(part) => {
-            let path = folder.join(SHARDS).join(format!("{part}.provenance.json"));
-            replace_json(&path, &provenance)?;
-            // The folder's own is the first shard's, until a run of the whole replaces it.
+            let shard = folder.join(SHARDS).join(format!("{part}.{FILE}"));
             if !own.exists() {
-                replace_json(&own, &provenance)?;
+                append(&own, plan, entry.clone())?;
             }
+            append(&shard, plan, entry)
         }
-        None => replace_json(&own, &provenance)?,
     }
-    replace_json(&folder.join("splits.json"), &splits(prepared))
 }
 
-/// The training samples of every split under the split's hash, as a bit mask in hexadecimal: bit
-/// `i % 4` of digit `i / 4` stands for sample `i`.
-fn splits(prepared: &Prepared) -> Value {
-    let mut all = serde_json::Map::new();
-    for source in prepared.sources.iter().flatten() {
-        for (number, split) in source.splits.iter().enumerate() {
-            let mut digits = vec![0_u8; source.dataset.y.len().div_ceil(4)];
-            for &i in &split.train {
-                digits[i / 4] |= 1 << (i % 4);
-            }
-            let mask: String = digits.iter().map(|digit| format!("{digit:x}")).collect();
-            let entry = json!({
-                "dataset": source.dataset.name,
-                "split": number,
-                "samples": source.dataset.y.len(),
-                "train": mask,
-            });
-            all.insert(split.hash.clone(), entry);
+/// Fills in hashes that version 0.1 lost when it ran without the data, and writes a provenance that is missing from
+/// what the ledger knows about its first finished cell.
+pub(super) fn repair(folder: &Path, plan: &Plan, known: &Contents) -> io::Result<()> {
+    let path = folder.join(FILE);
+    let mut provenance = read_object(&path);
+    if provenance.is_empty() {
+        let mut records = known.records.iter();
+        let Some(record) = records.find(|record| record.status == Status::Ok) else {
+            return Ok(());
+        };
+        return append(&path, plan, entry_of(record, plan));
+    }
+    let finished: HashSet<&str> = (known.records.iter())
+        .filter(|record| record.status == Status::Ok)
+        .map(|record| record.cell.as_str())
+        .collect();
+    let is_computed = |index: usize| {
+        let mut cells = plan.cells.iter().filter(|cell| cell.dataset == index);
+        cells.any(|cell| finished.contains(cell.cell.as_str()))
+    };
+    let mut has_changed = false;
+    let data = provenance.get_mut("data").and_then(Value::as_array_mut);
+    for entry in data
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry["sha256"] == "")
+    {
+        let rows = plan.datasets.iter().enumerate();
+        let found = rows
+            .filter(|(_, row)| entry["name"] == row.name.as_str() && !row.hash.is_empty())
+            .find(|(index, _)| is_computed(*index));
+        if let Some((_, row)) = found {
+            entry["sha256"] = json!(row.hash);
+            has_changed = true;
         }
     }
-    Value::Object(all)
+    match has_changed {
+        true => replace_json(&path, &Value::Object(provenance)),
+        false => Ok(()),
+    }
+}
+
+fn entry_of(record: &Record, plan: &Plan) -> Value {
+    json!({
+        "version": record.version,
+        "git": record.git,
+        "started": record.started,
+        "machine": {"host": record.host},
+        "threads": record.threads,
+        "data": hashes(plan.datasets.iter().filter(|row| !row.hash.is_empty())),
+    })
 }

@@ -98,7 +98,8 @@ impl Server {
         experiment.datasets = vec![spec.ok_or("there is no such dataset")?];
         // Everything was downloaded by the process that asks.
         let store = Store::new(self.setup.data.clone(), true);
-        prepare(&Loaded::resolved(experiment), &store, |_| ()).map_err(|error| error.to_string())
+        prepare(&Loaded::resolved(experiment), &store, &[], |_| ())
+            .map_err(|error| error.to_string())
     }
 
     /// Works on requests for one dataset; gives the first that is for another.
@@ -117,7 +118,7 @@ impl Server {
                 }
                 None => {
                     answer(&Answer::Refused(
-                        "the data is not to be had any more".into(),
+                        "the data is no longer on this machine".into(),
                     ))?;
                     self.next()?
                 }

@@ -14,11 +14,11 @@ pub struct FolderStatus {
     pub missing: usize,
     /// Seconds of work that are left, from the mean time of finished cells of the same dataset and method.
     pub seconds_left: f64,
-    /// Missing cells that the seconds do not count, because nothing alike has finished.
+    /// Missing cells that the seconds do not count, because no cell of their dataset and method has finished.
     pub untimed: usize,
     /// Per dataset: name, cells done, cells planned.
     pub datasets: Vec<(String, usize, usize)>,
-    /// Reasons of failed and skipped cells, with how many share each.
+    /// Reasons of cells that failed or could not run, with how many share each.
     pub reasons: Vec<(String, usize)>,
 }
 
@@ -43,7 +43,13 @@ pub fn folder_status(plan: &Plan, contents: &Contents) -> FolderStatus {
     for cell in &plan.cells {
         status.datasets[cell.dataset].2 += 1;
         match latest.get(cell.cell.as_str()) {
-            None => missing.push((cell.dataset, cell.method)),
+            None => match &plan.datasets[cell.dataset].unavailable {
+                Some(reason) => {
+                    status.missing += 1;
+                    add_reason(&mut status, reason);
+                }
+                None => missing.push((cell.dataset, cell.method)),
+            },
             Some(record) => {
                 tally(&mut status, record, cell.dataset);
                 if let Some(spent) = spent(record) {
@@ -54,7 +60,7 @@ pub fn folder_status(plan: &Plan, contents: &Contents) -> FolderStatus {
             }
         }
     }
-    status.missing = missing.len();
+    status.missing += missing.len();
     for key in &missing {
         match seconds.get(key) {
             Some((sum, count)) => status.seconds_left += sum / *count as f64,
@@ -74,17 +80,15 @@ fn tally(status: &mut FolderStatus, record: &Record, dataset: usize) {
         Status::Failed => status.failed += 1,
         Status::Skipped => status.skipped += 1,
     }
-    let reason = record
-        .error
-        .clone()
-        .unwrap_or_else(|| "no reason on record".into());
-    match status
-        .reasons
-        .iter_mut()
-        .find(|(known, _)| *known == reason)
-    {
+    let reason = record.error.as_deref();
+    add_reason(status, reason.unwrap_or("no reason on record"));
+}
+
+fn add_reason(status: &mut FolderStatus, reason: &str) {
+    let mut known = status.reasons.iter_mut();
+    match known.find(|(known, _)| known == reason) {
         Some((_, count)) => *count += 1,
-        None => status.reasons.push((reason, 1)),
+        None => status.reasons.push((reason.to_owned(), 1)),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::memory;
 /// The cells a run still has to work on.
 pub struct Todo {
     pub groups: Vec<Group>,
-    /// Cells that cannot be started, with the reason.
+    /// Cells that do not fit into the memory, with the reason.
     pub skipped: Vec<(usize, String)>,
     pub cells: usize,
     pub resumed: usize,
@@ -51,13 +51,14 @@ impl Todo {
                 todo.resumed += 1;
                 continue;
             }
+            // Whether the data is here is a fact of this machine, so the ledger keeps quiet about it.
+            if prepared.sources[cell.dataset].is_none() {
+                continue;
+            }
             let estimate = cost::cell(prepared, cell);
             let needs = estimate.bytes;
-            let reason = plan.datasets[cell.dataset]
-                .unavailable
-                .clone()
-                .or_else(|| (needs > budget).then(|| too_large(needs, budget)));
-            if let Some(reason) = reason {
+            if needs > budget {
+                let reason = too_large(needs, budget);
                 // What the ledger already says in the same words is not said again.
                 let is_known = last.is_some_and(|record| {
                     record.status == Status::Skipped && record.error.as_ref() == Some(&reason)

@@ -287,6 +287,11 @@ impl Default for Splits {
 }
 
 impl Splits {
+    /// Whether split `k` of both has the same samples.
+    pub fn draw_alike(&self, other: &Self) -> bool {
+        self.train_fraction == other.train_fraction && self.stratified == other.stratified
+    }
+
     /// Training samples of `n`.
     pub fn train_size(&self, n: usize) -> usize {
         // The small addend keeps 0.29 * 100 = 28.999999999999996 from losing a sample.

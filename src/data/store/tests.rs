@@ -113,7 +113,7 @@ fn store(folder: &Path, offline: bool) -> Store {
 }
 
 fn load(store: &Store, entry: &Entry) -> Result<Dataset, DataError> {
-    store.load_entry(entry, &mut |_| {})
+    store.load_entry(entry, &|| true, &mut |_| {})
 }
 
 struct Outcome {

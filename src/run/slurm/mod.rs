@@ -95,13 +95,14 @@ fn mebibytes(text: &str) -> Option<u64> {
     }
 }
 
-/// The shards of a division that have cells left.
+/// The shards of a division that have cells left, not counting datasets that cannot run.
 pub fn unfinished(
     plan: &Plan,
     known: &Contents,
     only: &[Filter],
     shards: usize,
     retry_failed: bool,
+    can_run: impl Fn(usize) -> bool,
 ) -> BTreeSet<usize> {
     let status: HashMap<&str, Status> = known
         .latest()
@@ -109,6 +110,7 @@ pub fn unfinished(
         .map(|record| (record.cell.as_str(), record.status))
         .collect();
     let is_left = |index: usize| match status.get(plan.cells[index].cell.as_str()) {
+        Some(Status::Skipped) | None if !can_run(plan.cells[index].dataset) => false,
         None => true,
         Some(Status::Ok) => false,
         Some(Status::Failed) => retry_failed,

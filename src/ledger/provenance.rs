@@ -1,0 +1,120 @@
+//! `provenance.json` and `splits.json` of a results folder: which runs made its numbers, and from which samples.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{Plan, PlannedDataset, replace_json};
+
+/// Name of the provenance in a results folder.
+pub const FILE: &str = "provenance.json";
+/// Name of the file with the samples of every split.
+pub const SPLITS: &str = "splits.json";
+/// Name of the copy of the spec.
+pub const SPEC: &str = "spec.yaml";
+
+/// Adds a run to the provenance at `path`.
+pub fn append(path: &Path, plan: &Plan, entry: Value) -> io::Result<()> {
+    let mut provenance = read_object(path);
+    if provenance.is_empty() {
+        provenance = first(plan, &entry);
+    }
+    add_entries(&mut provenance, vec![entry]);
+    replace_json(path, &Value::Object(provenance))
+}
+
+/// Adds runs that are not listed yet. A provenance without the list is of version 0.1: what it says is its first run.
+fn add_entries(provenance: &mut Map<String, Value>, entries: Vec<Value>) {
+    if !provenance.contains_key("runs") {
+        let mut run = Map::new();
+        for key in ["version", "git", "machine", "jobs", "threads", "data"] {
+            run.extend(
+                provenance
+                    .get(key)
+                    .map(|value| (key.to_owned(), value.clone())),
+            );
+        }
+        let started = provenance.get("last_started").cloned();
+        run.insert("started".to_owned(), started.unwrap_or_default());
+        provenance.insert("runs".to_owned(), json!([run]));
+    }
+    if let Some(runs) = provenance.get_mut("runs").and_then(Value::as_array_mut) {
+        for entry in entries {
+            if !runs.contains(&entry) {
+                runs.push(entry);
+            }
+        }
+    }
+}
+
+/// The keys at the top, which describe the first run.
+fn first(plan: &Plan, entry: &Value) -> Map<String, Value> {
+    let provenance = json!({
+        "program": "npsvcpp",
+        "version": entry["version"],
+        "git": entry["git"],
+        "experiment": plan.experiment.name,
+        "seed": plan.experiment.seed,
+        "last_started": entry["started"],
+        "machine": entry["machine"],
+        "jobs": entry["jobs"],
+        "threads": entry["threads"],
+        "data": hashes(&plan.datasets),
+        "runs": [],
+    });
+    match provenance {
+        Value::Object(provenance) => provenance,
+        _ => Map::new(),
+    }
+}
+
+/// Adds the runs of the provenance `from` to the one at `into`.
+pub fn join_runs(from: &Path, into: &Path) -> io::Result<()> {
+    let (theirs, mut ours) = (read_object(from), read_object(into));
+    if theirs.is_empty() {
+        return Ok(());
+    }
+    let runs = theirs.get("runs").and_then(Value::as_array).cloned();
+    let runs = runs.unwrap_or_default();
+    if ours.is_empty() {
+        ours = theirs;
+    } else {
+        let known = ours.get("runs").and_then(Value::as_array);
+        if runs
+            .iter()
+            .all(|run| known.is_some_and(|known| known.contains(run)))
+        {
+            return Ok(());
+        }
+        add_entries(&mut ours, runs);
+    }
+    replace_json(into, &Value::Object(ours))
+}
+
+/// Adds the splits in the file `from` to the file `into`.
+pub fn join_splits(from: &Path, into: &Path) -> io::Result<()> {
+    let mut ours = read_object(into);
+    let before = ours.len();
+    for (hash, split) in read_object(from) {
+        ours.entry(hash).or_insert(split);
+    }
+    match ours.len() == before {
+        true => Ok(()),
+        false => replace_json(into, &Value::Object(ours)),
+    }
+}
+
+/// Names and hashes of datasets.
+pub fn hashes<'a>(rows: impl IntoIterator<Item = &'a PlannedDataset>) -> Vec<Value> {
+    let rows = rows.into_iter();
+    rows.map(|row| json!({"name": row.name, "sha256": row.hash}))
+        .collect()
+}
+
+/// The object in a file; empty if there is none.
+pub fn read_object(path: &Path) -> Map<String, Value> {
+    let text = std::fs::read(path).ok();
+    text.and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default()
+}

@@ -391,7 +391,8 @@ fn report(prepared: &Prepared, outcome: &Outcome, options: &Options, quiet: bool
         ..
     } = outcome;
     if !quiet {
-        show!("{done} cells done, {failed} failed, {skipped} skipped, {left} left");
+        let done = counted(*done, "cell");
+        show!("{done} done, {failed} failed, {skipped} skipped, {left} left");
         let out = options.out.display();
         match options.part.shard {
             None => show!("results in {out}"),

@@ -15,6 +15,9 @@ use cli::{Cli, Command};
 use commands::{Ending, Failure};
 
 fn main() -> ExitCode {
+    // Tests say in the environment which write is to fail.
+    #[cfg(feature = "failpoints")]
+    let _failures = fail::FailScenario::setup();
     let cli = Cli::parse();
     let code = match dispatch(&cli) {
         Ok(ending) => ending.code(),

@@ -483,6 +483,12 @@ fn several_specs_run_one_after_the_other() {
     for name in ["tiny", "other"] {
         assert!(folder.path(&format!("all/{name}/table.md")).exists());
     }
+    for exporter in npsvcpp::render::exporters() {
+        for name in ["tiny", "other"] {
+            let file = folder.path(&format!("all/{name}/{}", exporter.file_name()));
+            fs::remove_file(file).unwrap();
+        }
+    }
     let render = folder.run("render all/tiny all/other");
     for exporter in npsvcpp::render::exporters() {
         for name in ["tiny", "other"] {

@@ -198,7 +198,7 @@ fn every_figure_is_written_as_svg_png_and_csv() {
         .iter()
         .map(|d| d.name)
         .collect();
-    let files = render::folder(dir.path()).unwrap().files;
+    let files = render::folder(dir.path()).unwrap().files.all;
     for name in names {
         for end in ["svg", "png", "csv"] {
             let path = dir.path().join(format!("figures/{name}.{end}"));
@@ -215,18 +215,70 @@ fn figures_of_a_former_rendering_are_taken_away() {
     let dir = tempfile::tempdir().unwrap();
     everything(dir.path());
     let figure = |name: &str| dir.path().join(format!("figures/{name}"));
-    let drawn = render::folder(dir.path()).unwrap().files;
+    let drawn = render::folder(dir.path()).unwrap().files.all;
     fs::write(figure("mine.svg"), "a picture of the user's own").unwrap();
     // A plan of other methods, none of which has run, leaves two figures.
     let mut plan = plan();
     plan.cells.iter_mut().for_each(|cell| cell.cell += "-new");
     write_folder(dir.path(), &plan, &[]);
-    let kept = render::folder(dir.path()).unwrap().files;
+    let kept = render::folder(dir.path()).unwrap().files.all;
     assert!(kept.len() < drawn.len());
     for path in drawn {
         assert_eq!(path.exists(), kept.contains(&path), "{}", path.display());
     }
     assert!(figure("mine.svg").exists());
+}
+
+/// Folders rendered before are rendered again if the number of the format is another. So other bytes need another number.
+///
+/// Where functions such as the logarithm round differently, pictures may differ in their last digits.
+#[cfg(target_os = "linux")]
+#[test]
+fn other_bytes_need_another_format_number() {
+    const ACCEPT: &str = "NPSVCPP_ACCEPT";
+    let dir = tempfile::tempdir().unwrap();
+    let folders = ["one", "two"].map(|name| dir.path().join(name));
+    let summaries = folders.each_ref().map(|folder| {
+        fs::create_dir(folder).unwrap();
+        everything(folder);
+        render::folder(folder).unwrap().summary
+    });
+    let both = [0, 1].map(|i| (folders[i].as_path(), &summaries[i]));
+    render::index(&both).unwrap();
+    let lists = ["one/outputs.json", "index.outputs.json"];
+    let mut found = serde_json::Map::new();
+    for name in lists {
+        let text = fs::read(dir.path().join(name)).unwrap();
+        let mut list: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        // Its bytes depend on another crate's version.
+        list["files"]
+            .as_object_mut()
+            .unwrap()
+            .shift_remove("cells.parquet");
+        found.insert(name.to_owned(), list);
+    }
+    let found = serde_json::Value::Object(found);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/outputs.json");
+    let known = fs::read(&path).unwrap_or_default();
+    let known: serde_json::Value = serde_json::from_slice(&known).unwrap_or_default();
+    if found == known {
+        return;
+    }
+    let is_raised = lists.iter().all(|list| {
+        let other = |key: &str| known[list][key] != found[list][key];
+        other("format") || other("sources")
+    });
+    assert!(
+        is_raised,
+        "the renderer writes other bytes for the same results folder: raise FORMAT in src/render/outputs.rs, run this \
+         test with {ACCEPT}=1 and `npsvcpp render results/*/`"
+    );
+    assert!(
+        std::env::var_os(ACCEPT).is_some(),
+        "FORMAT or the folders of this test changed: run it with {ACCEPT}=1, which rewrites {}",
+        path.display()
+    );
+    fs::write(path, serde_json::to_string_pretty(&found).unwrap() + "\n").unwrap();
 }
 
 #[test]

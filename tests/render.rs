@@ -528,9 +528,9 @@ fn rendering_a_folder_twice_gives_the_same_bytes() {
         files.iter().map(|file| fs::read(file).unwrap()).collect()
     };
     let first = render::folder(dir.path()).unwrap();
-    let bytes = read(&first.files);
+    let bytes = read(&first.files.all);
     let second = render::folder(dir.path()).unwrap();
-    assert_eq!(bytes, read(&second.files));
+    assert_eq!(bytes, read(&second.files.all));
     assert!(first.warnings.is_empty());
 
     let mut names: Vec<String> = fs::read_dir(dir.path())
@@ -541,6 +541,7 @@ fn rendering_a_folder_twice_gives_the_same_bytes() {
     let mut expected = vec![
         "figures",
         "ledger.jsonl",
+        "outputs.json",
         "plan.json",
         "report.html",
         "table.csv",
@@ -557,7 +558,7 @@ fn rendering_a_folder_twice_gives_the_same_bytes() {
     let figures = fs::read_dir(dir.path().join("figures")).unwrap().count();
     assert_eq!(figures % 3, 0, "a picture twice and its data");
     assert!(figures >= 15, "{figures}");
-    assert_eq!(first.files.len(), expected.len() - 3 + figures);
+    assert_eq!(first.files.all.len(), expected.len() - 4 + figures);
     let markdown = fs::read_to_string(dir.path().join("table.md")).unwrap();
     assert_eq!(markdown, export(&Markdown, &whole()));
 }

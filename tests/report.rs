@@ -225,7 +225,7 @@ fn several_experiments_get_an_index_with_the_claims_of_all() {
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
     let read = [&a, &b].map(|folder| render::read(folder).unwrap().0);
     let folders = [(a.as_path(), &read[0]), (b.as_path(), &read[1])];
-    let files = render::index(&folders).unwrap();
+    let files = render::index(&folders).unwrap().all;
     let [index, numbers] = files.as_slice() else {
         panic!("{files:?}");
     };
@@ -275,7 +275,7 @@ fn levels_are_compared_on_the_data_and_splits_they_share() {
     }
     let read = folders.each_ref().map(|f| render::read(f).unwrap().0);
     let named = [0, 1].map(|index| (folders[index].as_path(), &read[index]));
-    let files = render::index(&named).unwrap();
+    let files = render::index(&named).unwrap().all;
     let numbers = fs::read_to_string(&files[1]).unwrap();
     let lines: Vec<&str> = numbers.lines().skip(1).collect();
     assert_eq!(lines.len(), 2, "{numbers}");
@@ -295,5 +295,5 @@ fn folders_in_different_places_have_no_index() {
     }
     let read = [&a, &b].map(|folder| render::read(folder).unwrap().0);
     let folders = [(a.as_path(), &read[0]), (b.as_path(), &read[1])];
-    assert!(render::index(&folders).unwrap().is_empty());
+    assert!(render::index(&folders).unwrap().all.is_empty());
 }

@@ -17,9 +17,7 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
         }
         if !quiet {
             show!("{}", terminal(&found.summary));
-            for file in &found.files {
-                show!("wrote {}", file.display());
-            }
+            show_files(&found.files);
         }
         rendered.push((folder, found.summary));
     }
@@ -45,11 +43,23 @@ fn index(rendered: &[(&Path, render::Summary)], quiet: bool) -> Result<(), Failu
         .map(|(path, summary)| (*path, summary))
         .collect();
     let files = render::index(&folders)?;
-    if files.is_empty() {
+    if files.all.is_empty() {
         note!("no index page: these folders do not lie in one folder");
-    }
-    for file in files.iter().filter(|_| !quiet) {
-        show!("wrote {}", file.display());
+    } else if !quiet {
+        show_files(&files);
     }
     Ok(())
+}
+
+/// Says which files were written and how many did not need it.
+fn show_files(files: &render::Files) {
+    for file in &files.written {
+        show!("wrote {}", file.display());
+    }
+    let written = |file: &&PathBuf| files.written.contains(file);
+    match files.all.len() - files.all.iter().filter(written).count() {
+        0 => {}
+        1 => show!("1 file is up to date"),
+        several => show!("{several} files are up to date"),
+    }
 }

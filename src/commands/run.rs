@@ -361,7 +361,7 @@ fn catch_interrupts() -> Arc<AtomicBool> {
     interrupted
 }
 
-/// Prints the table and writes all files, unless nothing changed since they were written.
+/// Prints the table and writes the files that are missing, different or outdated.
 fn show_tables(
     prepared: &Prepared,
     outcome: &mut Outcome,
@@ -370,11 +370,11 @@ fn show_tables(
     let out = &options.out;
     let plan = outcome.plan.as_ref().unwrap_or(&prepared.plan);
     let records = std::mem::take(&mut outcome.contents).into_latest();
-    let summary = render::summarise(out, plan, records, outcome.warnings.len());
+    let ledger = std::mem::take(&mut outcome.ledger);
+    let ignored = outcome.warnings.len();
+    let summary = render::summarise(out, plan, records, ignored, ledger);
     show!("{}", terminal(&summary));
-    if !render::is_current(out, &summary) {
-        render::write_all(out, summary, Vec::new())?;
-    }
+    render::update(out, &summary)?;
     Ok(())
 }
 

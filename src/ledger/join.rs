@@ -6,10 +6,14 @@
 //! clocks nor on how often a ledger is joined.
 
 use std::collections::HashMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::{Contents, FILE, Record, Status, read};
+use crate::data::hex;
 
 /// Folder of the shards' ledgers in a results folder.
 pub const SHARDS: &str = "shards";
@@ -43,6 +47,27 @@ pub fn read_folder(dir: &Path) -> io::Result<Contents> {
         .map(|path| read(path))
         .collect::<io::Result<_>>()?;
     Ok(join(contents))
+}
+
+/// SHA-256 of all ledgers of the results folder `dir`, one after the other in the order of [`ledgers`]. For a folder
+/// without shards it is that of its ledger.
+pub fn hash(dir: &Path) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    for path in ledgers(dir)? {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        loop {
+            match file.read(&mut buffer)? {
+                0 => break,
+                read => hash.update(&buffer[..read]),
+            }
+        }
+    }
+    Ok(hex(&hash.finalize()))
 }
 
 /// One ledger out of several; a single one stays as it is.

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::join::Joined;
+use super::replace::is_temporary;
 use super::{Contents, Embedding, FILE, Plan, TRACES, Writer, ledgers, provenance, read, replace};
 
 /// What merging did.
@@ -43,7 +44,7 @@ pub enum MergeError {
     Locked(PathBuf),
     #[error("failed to read {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("failed to write to {}: {source}", .path.display())]
+    #[error("failed to write to {}: {source}{}", .path.display(), super::remedy(source))]
     Write { path: PathBuf, source: io::Error },
 }
 
@@ -171,7 +172,8 @@ fn copy_files(from: &Path, into: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = into.join(entry.file_name());
-        if entry.file_type()?.is_file() && !target.exists() {
+        let is_whole = entry.file_type()?.is_file() && !is_temporary(&target);
+        if is_whole && !target.exists() {
             replace(&target, &fs::read(entry.path())?)?;
         }
     }

@@ -13,11 +13,15 @@ mod join;
 mod merge;
 mod plan;
 pub mod provenance;
+mod replace;
 
 pub use embedding::{Cloud, Embedding};
-pub use join::{SHARDS, ledgers, read_folder};
+pub use join::{SHARDS, hash, ledgers, read_folder};
 pub use merge::{MergeError, Merged, merge};
 pub use plan::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
+pub use replace::{
+    json, remedy, remove_leftovers, replace, replace_all, replace_json, sync_folder,
+};
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -326,27 +330,6 @@ fn is_held(attempt: Result<(), std::fs::TryLockError>) -> io::Result<bool> {
         }
         Err(std::fs::TryLockError::Error(error)) => Err(error),
     }
-}
-
-/// Replaces the file at `path` whole or not at all.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".replacing-");
-    // Temporary files are private by default; results are as readable as the umask allows.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// Replaces the file at `path` by `value` as indented JSON, whole or not at all.
-pub fn replace_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
-    replace(path, &text)
 }
 
 fn ends_mid_line(file: &mut File) -> io::Result<bool> {

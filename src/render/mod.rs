@@ -3,7 +3,8 @@
 //! [`Summary`] is the table as a model. Each [`Exporter`] turns it into one file:
 //! [`Markdown`], [`Latex`], [`Csv`], [`Report`] and, with the feature `parquet`, `CellsParquet`;
 //! [`figures`] draws what the ledger has the numbers for; [`Terminal`] turns the table into text for a screen.
-//! [`folder`] reads a results folder and writes every file.
+//! [`folder`] reads a results folder and writes every file; [`update`] does so if a file is missing, different or
+//! outdated, which the list `outputs.json` shows.
 //! Files hold no times and no paths of the machine: rendering again gives the same bytes.
 
 mod across;
@@ -18,6 +19,7 @@ mod markdown;
 mod marks;
 mod notes;
 mod origin;
+mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod protocol;
@@ -39,6 +41,7 @@ pub use figure::{Drawn, figures};
 pub use latex::Latex;
 pub use markdown::Markdown;
 pub use marks::{Comparison, Verdict};
+pub use outputs::{FORMAT, Files};
 #[cfg(feature = "parquet")]
 pub use parquet::CellsParquet;
 pub use report::Report;
@@ -99,14 +102,14 @@ pub enum RenderError {
     NotOurs(PathBuf),
     #[error(transparent)]
     Export(#[from] ExportError),
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {source}{}", path.display(), ledger::remedy(source))]
     Write { path: PathBuf, source: io::Error },
 }
 
 /// What rendering a folder gave.
 #[derive(Debug)]
 pub struct Rendered {
-    pub files: Vec<PathBuf>,
+    pub files: Files,
     pub summary: Summary,
     /// Lines of the ledger that were passed over; the table's own warnings are in the summary.
     pub warnings: Vec<String>,
@@ -124,31 +127,15 @@ pub fn exporters() -> Vec<Box<dyn Exporter + Send>> {
     ]
 }
 
-/// Reads `plan.json` and the ledgers of `dir` and writes every exporter's file into it that the
-/// experiment asks for.
+/// Reads `plan.json` and the ledgers of `dir` and builds every file that the experiment asks for. Writes those that
+/// are missing or different.
 ///
 /// Each file is replaced whole or not at all, and none is touched unless all could be built.
 pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
+    let _lock = outputs::lock(dir);
     let (summary, warnings) = read(dir)?;
-    write_all(dir, summary, warnings)
-}
-
-/// Writes every file of a table that the experiment asks for into `dir`.
-pub fn write_all(
-    dir: &Path,
-    summary: Summary,
-    warnings: Vec<String>,
-) -> Result<Rendered, RenderError> {
-    let mut files = Vec::new();
-    for (path, bytes) in contents(&summary)? {
-        let path = dir.join(path);
-        write(&path, &bytes).map_err(|source| RenderError::Write {
-            path: path.clone(),
-            source,
-        })?;
-        files.push(path);
-    }
-    remove_former(dir, &files)?;
+    outputs::remove_leftovers(dir);
+    let files = outputs::write_table(dir, &summary, contents(&summary)?)?;
     Ok(Rendered {
         files,
         summary,
@@ -156,69 +143,50 @@ pub fn write_all(
     })
 }
 
-/// Takes away what an earlier rendering wrote and this one did not, so that nothing in `dir` shows other numbers
-/// than the ledger's. Files that this program never writes stay.
-fn remove_former(dir: &Path, written: &[PathBuf]) -> Result<(), RenderError> {
-    let exporters = exporters();
-    let tables = exporters
-        .iter()
-        .map(|exporter| exporter.file_name().to_owned());
-    let pictures = figure::NAMES
-        .iter()
-        .flat_map(|name| ["svg", "png", "csv"].map(|ending| format!("figures/{name}.{ending}")));
-    let files = tables.chain(TIMES.map(str::to_owned)).chain(pictures);
-    for path in files.map(|file| dir.join(file)) {
-        if written.contains(&path) {
-            continue;
-        }
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(RenderError::Write { path, source });
-            }
-            _ => {}
-        }
+/// Writes the files of a table into `dir` that are missing or different, if a look at their list shows that there may
+/// be any. Gives the files written.
+pub fn update(dir: &Path, summary: &Summary) -> Result<Vec<PathBuf>, RenderError> {
+    let _lock = outputs::lock(dir);
+    outputs::remove_leftovers(dir);
+    if outputs::is_current(dir, summary) {
+        return Ok(Vec::new());
     }
-    Ok(())
+    let files = outputs::write_table(dir, summary, contents(summary)?)?;
+    Ok(files.written)
 }
 
-/// Writes `index.html` over several rendered folders into the folder they all lie in, and beside it the
-/// numbers of its figure. The page comes first among the files written.
+/// Writes `index.html` over several rendered folders into the folder they all lie in, next to it the numbers of its
+/// figure, and a list of both. Files that are as they should be stay. The page comes first among the files.
 ///
 /// Nothing is written if the folders lie in different ones.
-pub fn index(folders: &[(&Path, &Summary)]) -> Result<Vec<PathBuf>, RenderError> {
+pub fn index(folders: &[(&Path, &Summary)]) -> Result<Files, RenderError> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let paths: Vec<PathBuf> = folders.iter().map(|(path, _)| absolute(path)).collect();
     let Some(parent) = paths.first().and_then(|path| path.parent()) else {
-        return Ok(Vec::new());
+        return Ok(Files::default());
     };
     if paths.iter().any(|path| path.parent() != Some(parent)) {
-        return Ok(Vec::new());
+        return Ok(Files::default());
     }
     let experiments: Vec<(String, &Summary)> = (paths.iter().zip(folders))
         .map(|(path, (_, summary))| {
             let folder = path.file_name().unwrap_or_default().to_string_lossy();
-            (format!("{folder}/{}", report::FILE), *summary)
+            (folder.into_owned(), *summary)
         })
         .collect();
     // As the user wrote it, where that names a folder and not the way to one.
     let written = (folders.first())
         .filter(|(path, _)| path.file_name().is_some())
         .and_then(|(path, _)| path.parent());
-    let path = written.unwrap_or(parent).join(report::INDEX);
+    let dir = written.unwrap_or(parent);
+    let _lock = outputs::lock(parent);
+    let path = dir.join(report::INDEX);
     let ours = report::GENERATOR.as_bytes();
     if fs::read(&path).is_ok_and(|bytes| !bytes.windows(ours.len()).any(|part| part == ours)) {
         return Err(RenderError::NotOurs(path));
     }
-    let mut files = Vec::new();
-    for (name, bytes) in report::index(&experiments)? {
-        let path = path.with_file_name(name);
-        write(&path, &bytes).map_err(|source| RenderError::Write {
-            path: path.clone(),
-            source,
-        })?;
-        files.push(path);
-    }
-    Ok(files)
+    ledger::remove_leftovers(parent);
+    outputs::write_index(dir, &experiments, report::index(&experiments)?)
 }
 
 /// Every file the experiment asks for, with its path in the results folder. Pictures take the most time, so all files
@@ -276,14 +244,6 @@ fn times(summary: &Summary) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Replaces a file whole or not at all; makes its folder if need be.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    ledger::replace(path, bytes)
-}
-
 /// The plan of a results folder; its absence is told apart from damage.
 pub fn plan(dir: &Path) -> Result<Plan, RenderError> {
     if !dir.is_dir() {
@@ -300,28 +260,48 @@ pub fn plan(dir: &Path) -> Result<Plan, RenderError> {
 
 /// What the ledgers of a results folder say.
 pub fn records(dir: &Path) -> Result<Contents, RenderError> {
-    ledger::read_folder(dir).map_err(|source| RenderError::Read {
+    ledger::read_folder(dir).map_err(|source| unreadable_ledger(dir, source))
+}
+
+fn unreadable_ledger(dir: &Path, source: io::Error) -> RenderError {
+    RenderError::Read {
         path: dir.join(ledger::FILE),
         source,
-    })
+    }
 }
 
 /// The table of a results folder, and a sentence per line of the ledger that was passed over.
 pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
     let plan = plan(dir)?;
+    // First the hash: if a run appends to the ledger meanwhile, the table counts as outdated.
+    let hash = ledger::hash(dir).map_err(|source| unreadable_ledger(dir, source))?;
     let mut contents = records(dir)?;
     let passed_over = std::mem::take(&mut contents.warnings);
-    let summary = summarise(dir, &plan, contents.into_latest(), passed_over.len());
+    let records = contents.into_latest();
+    let summary = summarise(dir, &plan, records, passed_over.len(), hash);
     Ok((summary, passed_over))
 }
 
 /// The table of a plan and the latest record of every cell, with what lies beside them in `dir`.
-/// `passed_over` is how many lines of the ledgers are no records.
-pub fn summarise(dir: &Path, plan: &Plan, records: Vec<Record>, passed_over: usize) -> Summary {
+/// `passed_over` is how many lines of the ledgers are no records, `ledger` the [`ledger::hash`] of the ledgers
+/// that hold exactly these records.
+pub fn summarise(
+    dir: &Path,
+    plan: &Plan,
+    records: Vec<Record>,
+    passed_over: usize,
+    ledger: String,
+) -> Summary {
     let mut summary = Summary::of(plan, records);
+    let mut inputs = outputs::Inputs::default();
     summary.origin = origin::recorded(dir);
-    sidecar::read(dir, &mut summary);
     summary.spec = fs::read_to_string(dir.join("spec.yaml")).ok();
+    inputs.add_json("plan", plan);
+    inputs.add_json("provenance", &summary.origin);
+    inputs.add_json("spec", &summary.spec);
+    sidecar::read(dir, &mut summary, &mut inputs);
+    summary.ledger = ledger;
+    summary.inputs = inputs.hash();
     // A torn line whose cell was run again takes nothing from the table.
     if passed_over > 0 && !summary.counts.complete() {
         let lines = text::counted(passed_over, "line");
@@ -330,22 +310,4 @@ pub fn summarise(dir: &Path, plan: &Plan, records: Vec<Record>, passed_over: usi
         summary.warn("damaged", text);
     }
     summary
-}
-
-/// Whether the files of a table in `dir` are there and newer than ledgers, plan and program, so that
-/// writing them again would give the same bytes.
-pub fn is_current(dir: &Path, summary: &Summary) -> bool {
-    let date = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
-    let dates: Option<Vec<_>> = exporters()
-        .iter()
-        .map(|exporter| exporter.file_name())
-        .filter(|file| Rendering::asks_for(&summary.render, file))
-        .map(|file| date(&dir.join(file)))
-        .collect();
-    let oldest = dates.and_then(|dates| dates.into_iter().min());
-    let mut sources = ledger::ledgers(dir).unwrap_or_default();
-    sources.push(dir.join(Plan::FILE));
-    sources.extend(std::env::current_exe());
-    let newest = sources.iter().filter_map(|source| date(source)).max();
-    matches!((oldest, newest), (Some(oldest), Some(newest)) if newest < oldest)
 }

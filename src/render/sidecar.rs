@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::outputs::Inputs;
 use super::summary::Summary;
 use super::text::counted;
 use crate::ledger::{Embedding, Record, Status, TRACES};
@@ -65,8 +66,8 @@ impl Trace {
 struct Damaged;
 
 /// Reads what there is: of every cell of the table, the first split's. Damaged files are passed over, with a
-/// warning.
-pub(super) fn read(dir: &Path, summary: &mut Summary) {
+/// warning. What is read goes into the hash `inputs`.
+pub(super) fn read(dir: &Path, summary: &mut Summary, inputs: &mut Inputs) {
     let mut traces = Vec::new();
     let mut maps = Vec::new();
     let mut damaged = 0;
@@ -76,7 +77,7 @@ pub(super) fn read(dir: &Path, summary: &mut Summary) {
                 continue;
             };
             if traces.len() < MOST {
-                let (points, is_damaged) = trace(dir, record);
+                let (points, is_damaged) = trace(dir, record, inputs);
                 damaged += usize::from(is_damaged);
                 if !points.is_empty() {
                     traces.push(Trace {
@@ -88,7 +89,7 @@ pub(super) fn read(dir: &Path, summary: &mut Summary) {
                 }
             }
             if maps.len() < MOST {
-                let found = embedding(dir, record);
+                let found = embedding(dir, record, inputs);
                 damaged += usize::from(found.is_err());
                 maps.extend(found.ok().flatten().map(|embedding| Mapped {
                     row,
@@ -120,21 +121,24 @@ fn is_name(cell: &str) -> bool {
 }
 
 /// The content of a file; nothing if there is none.
-fn content(path: &Path) -> Result<Option<Vec<u8>>, Damaged> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+fn content(path: &Path, inputs: &mut Inputs) -> Result<Option<Vec<u8>>, Damaged> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => Ok(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(_) => Err(Damaged),
-    }
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    inputs.add(&name, bytes.as_deref().unwrap_or_default());
+    bytes.map(Some)
 }
 
 /// The lines of a trace that can be read, and whether there are others.
-fn trace(dir: &Path, record: &Record) -> (Vec<TracePoint>, bool) {
+fn trace(dir: &Path, record: &Record, inputs: &mut Inputs) -> (Vec<TracePoint>, bool) {
     if !is_name(&record.cell) {
         return (Vec::new(), false);
     }
     let path = dir.join(TRACES).join(format!("{}.jsonl", record.cell));
-    let bytes = match content(&path) {
+    let bytes = match content(&path, inputs) {
         Ok(bytes) => bytes.unwrap_or_default(),
         Err(Damaged) => return (Vec::new(), true),
     };
@@ -150,11 +154,15 @@ fn trace(dir: &Path, record: &Record) -> (Vec<TracePoint>, bool) {
     (points, is_damaged)
 }
 
-fn embedding(dir: &Path, record: &Record) -> Result<Option<Embedding>, Damaged> {
+fn embedding(
+    dir: &Path,
+    record: &Record,
+    inputs: &mut Inputs,
+) -> Result<Option<Embedding>, Damaged> {
     if !is_name(&record.cell) {
         return Ok(None);
     }
-    let Some(bytes) = content(&Embedding::path(dir, &record.cell))? else {
+    let Some(bytes) = content(&Embedding::path(dir, &record.cell), inputs)? else {
         return Ok(None);
     };
     let embedding: Embedding = serde_json::from_slice(&bytes).map_err(|_| Damaged)?;

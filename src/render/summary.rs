@@ -68,6 +68,10 @@ pub struct Summary {
     pub origin: Value,
     /// `spec.yaml`, if it was read.
     pub spec: Option<String>,
+    /// Hash of the ledgers, if they were read.
+    pub ledger: String,
+    /// Hash of everything else that was read.
+    pub inputs: String,
 }
 
 /// A method of the table.
@@ -197,6 +201,8 @@ impl Summary {
             maps: Vec::new(),
             origin: Value::Null,
             spec: None,
+            ledger: String::new(),
+            inputs: String::new(),
         };
         for text in unknown_reference.into_iter().chain(unknown_table) {
             summary.warn("unknown-name", text);

@@ -45,7 +45,7 @@ use std::time::SystemTime;
 
 use faer::Par;
 
-use crate::ledger::{Contents, Plan, PlannedCell, PlannedDataset, Record, Status};
+use crate::ledger::{self, Contents, Plan, PlannedCell, PlannedDataset, Record, Status};
 use beside::Beside;
 use cell::{Bench, Choices, Circumstances};
 use folder::Folder;
@@ -110,6 +110,8 @@ pub struct Outcome {
     pub plan: Option<Plan>,
     /// What the folder's ledgers hold now.
     pub contents: Contents,
+    /// Hash of these ledgers.
+    pub ledger: String,
     /// One sentence per line of the ledgers that was passed over.
     pub warnings: Vec<String>,
 }
@@ -222,6 +224,7 @@ pub fn run(
     known.records.extend(written);
     outcome.warnings = std::mem::take(&mut known.warnings);
     outcome.contents = known;
+    outcome.ledger = ledger::hash(&options.out).map_err(|source| folder.error(source))?;
     Ok(outcome)
 }
 

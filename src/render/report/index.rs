@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::html::{self, Field, escape, list, table};
-use super::{INDEX, sections};
+use super::{FILE, INDEX, sections};
 use crate::model::registry;
 use crate::render::csv::with_column;
 use crate::render::figure;
@@ -12,17 +12,16 @@ use crate::spec::Protocol;
 use crate::stats::Reproduction;
 
 /// Name of the file with the numbers of the page's figure, beside the page.
-const NUMBERS: &str = "index-effect.csv";
+pub(in crate::render) const NUMBERS: &str = "index-effect.csv";
 
-/// The page over experiments, each with the address of its report seen from the page, and the files that go
-/// beside it.
+/// The page over experiments, each with the name of its folder next to the page, and the files that go with the page.
 pub(in crate::render) fn index(
     experiments: &[(String, &Summary)],
-) -> Result<Vec<(&'static str, Vec<u8>)>, ExportError> {
+) -> Result<Vec<(String, Vec<u8>)>, ExportError> {
     let summaries: Vec<&Summary> = experiments.iter().map(|(_, summary)| *summary).collect();
     let effect = figure::effect::figure(&summaries);
     let page = page(experiments, &summaries, effect.as_ref())?;
-    let mut files = vec![(INDEX, page.into_bytes())];
+    let mut files = vec![(INDEX.to_owned(), page.into_bytes())];
     let mut cautions: Vec<&str> = (summaries.iter())
         .flat_map(|summary| summary.cautions.iter().copied())
         .collect();
@@ -30,7 +29,7 @@ pub(in crate::render) fn index(
     cautions.dedup();
     files.extend(effect.map(|drawn| {
         let data = with_column(&drawn.data, "cautions", &cautions.join(" "));
-        (NUMBERS, data.into_bytes())
+        (NUMBERS.to_owned(), data.into_bytes())
     }));
     Ok(files)
 }
@@ -60,10 +59,10 @@ fn page(
         body +=
             &format!("<section id=\"figures\">\n<h2>Scheme and tuning</h2>\n{figure}</section>\n");
     }
-    for (address, summary) in experiments {
+    for (folder, summary) in experiments {
         body += &format!(
-            "<section>\n<h2><a href=\"{}\">{}</a></h2>\n{}{}</section>\n",
-            escape(address),
+            "<section>\n<h2><a href=\"{}/{FILE}\">{}</a></h2>\n{}{}</section>\n",
+            escape(folder),
             escape(summary.heading()),
             sections::warnings(summary),
             sections::words(summary)
@@ -76,10 +75,10 @@ fn page(
 fn overview(experiments: &[(String, &Summary)]) -> String {
     let rows: Vec<Vec<Field>> = experiments
         .iter()
-        .map(|(address, summary)| {
+        .map(|(folder, summary)| {
             let link = format!(
-                "<a href=\"{}\">{}</a>",
-                escape(address),
+                "<a href=\"{}/{FILE}\">{}</a>",
+                escape(folder),
                 escape(&summary.experiment)
             );
             let verdicts = |verdict: Reproduction| {

@@ -11,7 +11,7 @@ mod index;
 mod sections;
 mod setup;
 
-pub(super) use index::index;
+pub(super) use index::{NUMBERS, index};
 
 use super::{Drawn, ExportError, Exporter, Summary};
 use html::escape;

@@ -1,0 +1,200 @@
+//! Files that are replaced whole or not at all, even if the program is killed, the disk is full or the power fails.
+//!
+//! The new bytes go into a temporary file in the same folder and onto the disk. Only then the file gets its name,
+//! and the folder is synced, so that the name lasts too. A writer locks its temporary file. This tells a file
+//! in use from one that a killed program left, which [`remove_leftovers`] removes.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Serialize;
+
+/// How the names of temporary files begin.
+const PREFIX: &str = ".replacing-";
+
+/// Replaces the file at `path` whole or not at all.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    rename_filled(path, bytes)?;
+    sync_folder(parent(path))
+}
+
+/// Replaces the file at `path` by `value` as indented JSON, whole or not at all.
+pub fn replace_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    replace(path, &json(value)?)
+}
+
+/// `value` as the program writes JSON: indented, with a line end.
+pub fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// Replaces each file whole or not at all, in order, and makes the folders they need. All are on the disk at the end.
+/// An error names the file that could not be written.
+pub fn replace_all<'a>(
+    files: impl IntoIterator<Item = (&'a Path, &'a [u8])>,
+) -> Result<(), (PathBuf, io::Error)> {
+    let mut folders = BTreeSet::new();
+    for (path, bytes) in files {
+        let folder = parent(path);
+        if !folder.is_dir() {
+            folders.insert(parent(folder));
+        }
+        folders.insert(folder);
+        fs::create_dir_all(folder)
+            .and_then(|()| rename_filled(path, bytes))
+            .map_err(|error| (path.to_path_buf(), error))?;
+    }
+    for folder in folders {
+        sync_folder(folder).map_err(|error| (folder.to_path_buf(), error))?;
+    }
+    Ok(())
+}
+
+/// Removes the temporary files in `folder` that no process writes any more. One that stays does no harm.
+pub fn remove_leftovers(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if !is_file || !is_temporary(&entry.path()) {
+            continue;
+        }
+        // Its writer, if it lives, has the lock. Where a file system has no locks, nothing is removed.
+        let Ok(file) = File::options().write(true).open(entry.path()) else {
+            continue;
+        };
+        if file.try_lock().is_ok() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether `path` is a temporary file of this module.
+pub(super) fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+}
+
+/// Makes the names of a folder's files last.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        // Some systems and file systems cannot do this, nor is it possible for a folder that may not be read.
+        Err(error) if [InvalidInput, PermissionDenied, Unsupported].contains(&error.kind()) => {
+            Ok(())
+        }
+        synced => synced,
+    }
+}
+
+/// What a user can do about a file that could not be written, as the end of a sentence.
+pub fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space, then run the same command to continue"
+        }
+        _ => "",
+    }
+}
+
+/// Writes a temporary file and gives it the name `path`.
+fn rename_filled(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (temporary, mut file) = temporary(parent(path))?;
+    let renamed = fill(&mut file, bytes).and_then(|()| fs::rename(&temporary, path));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    renamed
+}
+
+fn fill(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    // Tests end the program here or fill the disk.
+    #[cfg(feature = "failpoints")]
+    fail::fail_point!("replace", |what| match what.as_deref() {
+        Some("kill") => std::process::abort(),
+        _ => Err(io::Error::from_raw_os_error(libc::ENOSPC)),
+    });
+    file.sync_all()
+}
+
+/// A new file in `folder`, locked.
+fn temporary(folder: &Path) -> io::Result<(PathBuf, File)> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        let file = match File::options().write(true).create_new(true).open(&path) {
+            // A leftover, or another machine's that has a process of this number too.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            file => file?,
+        };
+        // Where a file system has no locks, nobody removes the file either.
+        let _ = file.lock();
+        // Between the two lines above, another process may have taken the file for a leftover.
+        if path.exists() {
+            return Ok((path, file));
+        }
+    }
+}
+
+/// The folder of a file.
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_that_nobody_writes_are_leftovers() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at(".replacing-left"), "half a ta").unwrap();
+        fs::write(at("table.md"), "a table").unwrap();
+        let (in_use, file) = temporary(folder.path()).unwrap();
+        remove_leftovers(folder.path());
+        assert!(!at(".replacing-left").exists());
+        assert!(at("table.md").exists() && in_use.exists());
+        drop(file);
+        remove_leftovers(folder.path());
+        assert!(!in_use.exists());
+    }
+
+    #[test]
+    fn an_error_leaves_the_file_as_it_was_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        // A folder cannot be replaced by a file.
+        let path = folder.path().join("table.md");
+        fs::create_dir(&path).unwrap();
+        let error = replace(&path, b"a table").unwrap_err().to_string();
+        assert!(!error.contains(PREFIX), "{error}");
+        assert!(path.is_dir());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn writers_at_the_same_time_do_not_disturb_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.md");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        replace(&path, b"a table").unwrap();
+                        remove_leftovers(folder.path());
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read(&path).unwrap(), b"a table");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

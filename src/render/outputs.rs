@@ -1,0 +1,349 @@
+//! `outputs.json`: the files of a rendering with their hashes, and the hashes of what they were made from.
+//!
+//! It is written last. So a rendering that was killed, that met a full disk, or whose files were changed
+//! since does not match its list, and the next run or rendering writes what is missing or different. Two kinds of
+//! files are not listed: PNG, which git ignores, and what the build that rendered cannot write.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{RenderError, Summary, TIMES, exporters, figure};
+use crate::data::hex;
+use crate::ledger;
+use crate::spec::Rendering;
+
+/// Number of the renderer's format. Raise it whenever the renderer writes other bytes for the same results folder, so
+/// that folders rendered before are rendered again.
+pub const FORMAT: u32 = 1;
+
+/// Name of the list in a results folder.
+pub(super) const FILE: &str = "outputs.json";
+/// Name of the list next to the page over several experiments.
+pub(super) const INDEX: &str = "index.outputs.json";
+/// The one file that not every build can write.
+const PARQUET: &str = "cells.parquet";
+
+/// The files of a rendering.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// All of them but the list.
+    pub all: Vec<PathBuf>,
+    /// Those that were missing or different, and so were written.
+    pub written: Vec<PathBuf>,
+}
+
+/// A list of files.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Outputs {
+    format: u32,
+    /// SHA-256 of what the files were made from, by name.
+    sources: BTreeMap<String, String>,
+    /// SHA-256 of each file, by its path from the list's folder, with `/` between folders.
+    files: BTreeMap<String, String>,
+}
+
+impl Outputs {
+    /// The list `name` in `dir`; `None` if there is none or it is damaged.
+    fn read(dir: &Path, name: &str) -> Option<Self> {
+        serde_json::from_slice(&content(&dir.join(name))?).ok()
+    }
+
+    /// Whether the listed files are those that this build would write from `sources`. Files that another build
+    /// added are fine if they are as listed.
+    fn is_current(&self, dir: &Path, sources: &BTreeMap<String, String>, names: &[String]) -> bool {
+        self.format == FORMAT
+            && self.sources == *sources
+            && names.iter().all(|name| self.files.contains_key(name))
+            && self.files.keys().all(|name| self.is_unchanged(dir, name))
+    }
+
+    /// Whether a listed file is as it was written.
+    fn is_unchanged(&self, dir: &Path, name: &str) -> bool {
+        let found = content(&dir.join(name)).map(|bytes| hash(&bytes));
+        found.is_some() && found.as_ref() == self.files.get(name)
+    }
+}
+
+/// Hashes what a table is made from, apart from the ledgers.
+#[derive(Default)]
+pub(super) struct Inputs(Sha256);
+
+impl Inputs {
+    /// Adds a part; its length keeps it apart from the next.
+    pub(super) fn add(&mut self, name: &str, bytes: &[u8]) {
+        for part in [name.as_bytes(), bytes] {
+            self.0.update((part.len() as u64).to_le_bytes());
+            self.0.update(part);
+        }
+    }
+
+    /// Adds a value as JSON.
+    pub(super) fn add_json(&mut self, name: &str, value: &impl Serialize) {
+        // What cannot be JSON counts as empty; plans and specs can.
+        self.add(name, &serde_json::to_vec(value).unwrap_or_default());
+    }
+
+    pub(super) fn hash(self) -> String {
+        hex(&self.0.finalize())
+    }
+}
+
+/// Whether the files of a table in `dir` are all there, as they were written, and would be the same if written again.
+pub(super) fn is_current(dir: &Path, summary: &Summary) -> bool {
+    let exporters = exporters();
+    let names = exporters.iter().map(|exporter| exporter.file_name());
+    let names: Vec<String> = names
+        .filter(|name| Rendering::asks_for(&summary.render, name))
+        .map(str::to_owned)
+        .collect();
+    Outputs::read(dir, FILE).is_some_and(|list| list.is_current(dir, &sources(summary), &names))
+}
+
+/// Writes the files of a table into `dir`, and their list.
+pub(super) fn write_table(
+    dir: &Path,
+    summary: &Summary,
+    files: Vec<(String, Vec<u8>)>,
+) -> Result<Files, RenderError> {
+    let pictures = (figure::NAMES.iter())
+        .flat_map(|name| ["svg", "png", "csv"].map(|ending| format!("figures/{name}.{ending}")));
+    let tables = exporters();
+    let tables = tables.iter().map(|exporter| exporter.file_name());
+    let known = tables.chain(TIMES).chain([PARQUET]).map(str::to_owned);
+    write(dir, FILE, sources(summary), files, known.chain(pictures))
+}
+
+/// Writes the page over several experiments into `dir`, its other files, and their list.
+pub(super) fn write_index(
+    dir: &Path,
+    experiments: &[(String, &Summary)],
+    files: Vec<(String, Vec<u8>)>,
+) -> Result<Files, RenderError> {
+    let sources = experiments.iter().flat_map(|(name, summary)| {
+        let sources = sources(summary).into_iter();
+        sources.map(move |(source, hash)| (format!("{name}/{source}"), hash))
+    });
+    write(
+        dir,
+        INDEX,
+        sources.collect(),
+        files,
+        [super::report::NUMBERS.to_owned()],
+    )
+}
+
+/// What a table was made from.
+fn sources(summary: &Summary) -> BTreeMap<String, String> {
+    let sources = [("ledger", &summary.ledger), ("inputs", &summary.inputs)];
+    (sources.into_iter())
+        .map(|(name, hash)| (name.to_owned(), hash.clone()))
+        .collect()
+}
+
+/// Writes the files that are missing or different, removes those of a former rendering, and writes the list.
+///
+/// `known` names files that a rendering may have written before there were lists.
+fn write(
+    dir: &Path,
+    list: &str,
+    sources: BTreeMap<String, String>,
+    mut files: Vec<(String, Vec<u8>)>,
+    known: impl IntoIterator<Item = String>,
+) -> Result<Files, RenderError> {
+    let former = Outputs::read(dir, list);
+    let mut outputs = Outputs {
+        format: FORMAT,
+        sources,
+        files: (files.iter().filter(|(name, _)| is_listed(name)))
+            .map(|(name, bytes)| (name.clone(), hash(bytes)))
+            .collect(),
+    };
+    let all: Vec<PathBuf> = files.iter().map(|(name, _)| dir.join(name)).collect();
+    // Files that are not listed come first. If the program is killed among them, what is listed still differs from the
+    // list, and the next run writes all.
+    files.sort_by_key(|(name, _)| is_listed(name));
+    let files: Vec<(PathBuf, Vec<u8>)> = (files.into_iter())
+        .map(|(name, bytes)| (dir.join(name), bytes))
+        .filter(|(path, bytes)| content(path).as_ref() != Some(bytes))
+        .collect();
+    let pairs = files.iter().map(|(path, bytes)| (&**path, &**bytes));
+    ledger::replace_all(pairs).map_err(cannot_write)?;
+    let listed = former.iter().flat_map(|former| former.files.keys());
+    let listed = listed.filter(|name| is_output(name)).cloned();
+    for name in known.into_iter().chain(listed) {
+        let path = dir.join(&name);
+        if all.contains(&path) {
+            continue;
+        }
+        if name != PARQUET || !is_kept(dir, former.as_ref(), &mut outputs) {
+            remove(&path)?;
+        }
+    }
+    let mut written: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
+    let path = dir.join(list);
+    let text = ledger::json(&outputs).map_err(|error| cannot_write((path.clone(), error)))?;
+    if content(&path).as_ref() != Some(&text) {
+        ledger::replace(&path, &text).map_err(|error| cannot_write((path.clone(), error)))?;
+        written.push(path);
+    }
+    Ok(Files { all, written })
+}
+
+/// Whether a build that cannot write `cells.parquet` keeps the one that is there: unless it is known to be outdated or
+/// damaged. It stays in the list if it was in it.
+fn is_kept(dir: &Path, former: Option<&Outputs>, outputs: &mut Outputs) -> bool {
+    let Some(former) = former else {
+        return true;
+    };
+    if former.sources != outputs.sources {
+        return false;
+    }
+    let Some(hash) = former.files.get(PARQUET) else {
+        return true;
+    };
+    let is_unchanged = former.is_unchanged(dir, PARQUET);
+    if is_unchanged && former.format == FORMAT {
+        outputs.files.insert(PARQUET.to_owned(), hash.clone());
+    }
+    is_unchanged
+}
+
+/// Whether a file is in the list of outputs.
+fn is_listed(name: &str) -> bool {
+    !name.ends_with(".png")
+}
+
+/// Whether a file that a list names may be an output. Lists can be damaged, so a ledger or a plan, or a file
+/// elsewhere, is never removed because of one.
+fn is_output(name: &str) -> bool {
+    let file = name.strip_prefix("figures/").unwrap_or(name);
+    let ending = file.rsplit_once('.').map(|(_, ending)| ending);
+    let endings = ["md", "tex", "csv", "html", "svg", "parquet"];
+    !file.contains(['/', '\\']) && ending.is_some_and(|ending| endings.contains(&ending))
+}
+
+fn remove(path: &Path) -> Result<(), RenderError> {
+    let removed = match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(()) => path.parent().map_or(Ok(()), ledger::sync_folder),
+        other => other,
+    };
+    removed.map_err(|error| cannot_write((path.to_path_buf(), error)))
+}
+
+fn cannot_write((path, source): (PathBuf, io::Error)) -> RenderError {
+    RenderError::Write { path, source }
+}
+
+/// The content of a regular file, if it can be read.
+fn content(path: &Path) -> Option<Vec<u8>> {
+    // Reading a pipe might never end.
+    path.is_file().then(|| fs::read(path).ok()).flatten()
+}
+
+fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Keeps other processes from rendering into `dir` until the result is dropped: of two renderings, the later one
+/// reads what is newer and writes last. Where a folder cannot be locked, the list still shows if two were mixed.
+pub(super) fn lock(dir: &Path) -> Option<File> {
+    let folder = File::open(dir).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
+/// Removes what interrupted writes left in a results folder and in the folders in it.
+pub(super) fn remove_leftovers(dir: &Path) {
+    ledger::remove_leftovers(dir);
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            ledger::remove_leftovers(&entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(ledger: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([("ledger".to_owned(), ledger.to_owned())])
+    }
+
+    fn file(name: &str, text: &str) -> (String, Vec<u8>) {
+        (name.to_owned(), text.into())
+    }
+
+    /// Renders as a build that can write Parquet.
+    fn large(dir: &Path, ledger: &str) {
+        let files = vec![file("table.md", ledger), file(PARQUET, ledger)];
+        write(dir, FILE, sources(ledger), files, []).unwrap();
+    }
+
+    /// Renders as a build that cannot, and says whether `cells.parquet` is there and listed.
+    fn small(dir: &Path, ledger: &str) -> (bool, bool) {
+        let files = vec![file("table.md", ledger)];
+        write(dir, FILE, sources(ledger), files, [PARQUET.to_owned()]).unwrap();
+        let list = Outputs::read(dir, FILE).unwrap();
+        assert!(list.is_current(dir, &sources(ledger), &["table.md".to_owned()]));
+        let is_listed = list.files.contains_key(PARQUET);
+        // The other build writes what is not listed.
+        let names = ["table.md".to_owned(), PARQUET.to_owned()];
+        assert_eq!(list.is_current(dir, &sources(ledger), &names), is_listed);
+        (dir.join(PARQUET).exists(), is_listed)
+    }
+
+    #[test]
+    fn a_build_without_parquet_keeps_the_file_while_it_is_current() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        large(dir, "first");
+        let both = ["table.md".to_owned(), PARQUET.to_owned()];
+        let list = Outputs::read(dir, FILE).unwrap();
+        assert!(list.is_current(dir, &sources("first"), &both[..1]));
+        assert!(list.is_current(dir, &sources("first"), &both));
+        fs::write(dir.join("table.md"), "garbage").unwrap();
+        assert_eq!(small(dir, "first"), (true, true));
+        assert_eq!(small(dir, "second"), (false, false), "of another ledger");
+        large(dir, "second");
+        fs::write(dir.join(PARQUET), "garbage").unwrap();
+        assert_eq!(small(dir, "second"), (false, false), "damaged");
+    }
+
+    #[test]
+    fn a_build_without_parquet_keeps_a_file_of_which_it_knows_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        large(dir, "first");
+        fs::remove_file(dir.join(FILE)).unwrap();
+        assert_eq!(small(dir, "first"), (true, false));
+        assert_eq!(small(dir, "first"), (true, false));
+        assert_eq!(small(dir, "second"), (false, false));
+    }
+
+    #[test]
+    fn lists_cannot_have_sources_or_files_elsewhere_removed() {
+        for name in ["table.md", "figures/time.svg", "cells.parquet"] {
+            assert!(is_output(name), "{name}");
+        }
+        for name in [
+            "ledger.jsonl",
+            "plan.json",
+            "spec.yaml",
+            "../x.md",
+            "/x.md",
+            "figures/../../x.md",
+            "traces/x.csv",
+            "..\\x.md",
+            "x",
+        ] {
+            assert!(!is_output(name), "{name}");
+        }
+    }
+}

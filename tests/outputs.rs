@@ -7,6 +7,7 @@ mod rendered;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use npsvcpp::{ledger, render};
@@ -288,4 +289,48 @@ fn the_index_page_is_complete_or_is_redone() {
         render();
         assert_same(&files(&folder.path("all")), &before, case);
     }
+}
+
+#[test]
+fn the_index_page_of_the_working_folder_lies_in_it() {
+    let folder = finished("");
+    for name in ["one", "two"] {
+        rendered::write(&folder.path(name), &files(&folder.path("whole")));
+    }
+    folder.write("index-effect.csv", "of other experiments");
+    let render = folder.run("render one two -q");
+    assert_eq!(render.code, 0, "{}", render.err);
+    for (name, is_there) in [
+        ("index.html", true),
+        ("index.outputs.json", true),
+        ("index-effect.csv", false),
+    ] {
+        assert_eq!(folder.path(name).exists(), is_there, "{name}");
+    }
+}
+
+#[test]
+fn renderings_at_the_same_time_end_with_the_files_of_one() {
+    let folder = finished("");
+    let whole = folder.path("whole");
+    let before = files(&whole);
+    for name in ["table.md", "report.html", "outputs.json"] {
+        fs::remove_file(whole.join(name)).unwrap();
+    }
+    let start = |arguments: &str| {
+        folder
+            .command(arguments)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let started = [
+        start("render whole -q"),
+        start("run tiny.yaml --offline -q --out whole"),
+        start("render whole -q"),
+    ];
+    for mut child in started {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_same(&files(&whole), &before, "at the same time");
 }

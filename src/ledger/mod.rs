@@ -19,9 +19,7 @@ pub use embedding::{Cloud, Embedding};
 pub use join::{SHARDS, hash, ledgers, read_folder};
 pub use merge::{MergeError, Merged, merge};
 pub use plan::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
-pub use replace::{
-    json, remedy, remove_leftovers, replace, replace_all, replace_json, sync_folder,
-};
+pub use replace::{json, remedy, remove, remove_leftovers, replace, replace_all, replace_json};
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};

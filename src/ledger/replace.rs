@@ -55,6 +55,14 @@ pub fn replace_all<'a>(
     Ok(())
 }
 
+/// Removes the file at `path`, if there is one.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| sync_folder(parent(path))),
+    }
+}
+
 /// Removes the temporary files in `folder` that no process writes any more. One that stays does no harm.
 pub fn remove_leftovers(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -79,7 +87,7 @@ pub(super) fn is_temporary(path: &Path) -> bool {
 }
 
 /// Makes the names of a folder's files last.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
+fn sync_folder(folder: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // Some systems and file systems cannot do this, nor is it possible for a folder that may not be read.

@@ -181,7 +181,7 @@ fn write(
             continue;
         }
         if name != PARQUET || !is_kept(dir, former.as_ref(), &mut outputs) {
-            remove(&path)?;
+            ledger::remove(&path).map_err(|error| cannot_write((path, error)))?;
         }
     }
     let mut written: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
@@ -225,15 +225,6 @@ fn is_output(name: &str) -> bool {
     let ending = file.rsplit_once('.').map(|(_, ending)| ending);
     let endings = ["md", "tex", "csv", "html", "svg", "parquet"];
     !file.contains(['/', '\\']) && ending.is_some_and(|ending| endings.contains(&ending))
-}
-
-fn remove(path: &Path) -> Result<(), RenderError> {
-    let removed = match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Ok(()) => path.parent().map_or(Ok(()), ledger::sync_folder),
-        other => other,
-    };
-    removed.map_err(|error| cannot_write((path.to_path_buf(), error)))
 }
 
 fn cannot_write((path, source): (PathBuf, io::Error)) -> RenderError {

@@ -296,7 +296,7 @@ pub fn summarise(
     let mut inputs = outputs::Inputs::default();
     summary.origin = origin::recorded(dir);
     summary.spec = fs::read_to_string(dir.join("spec.yaml")).ok();
-    inputs.add_json("plan", plan);
+    inputs.add_plan(plan);
     inputs.add_json("provenance", &summary.origin);
     inputs.add_json("spec", &summary.spec);
     sidecar::read(dir, &mut summary, &mut inputs);

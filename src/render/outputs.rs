@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::{RenderError, Summary, TIMES, exporters, figure};
 use crate::data::hex;
-use crate::ledger;
+use crate::ledger::{self, Plan};
 use crate::spec::Rendering;
 
 /// Number of the renderer's format. Raise it whenever the renderer writes other bytes for the same results folder, so
@@ -80,6 +80,18 @@ impl Inputs {
             self.0.update((part.len() as u64).to_le_bytes());
             self.0.update(part);
         }
+    }
+
+    /// Adds a plan. Another version of the program plans the same.
+    pub(super) fn add_plan(&mut self, plan: &Plan) {
+        let Plan {
+            version: _,
+            experiment,
+            datasets,
+            methods,
+            cells,
+        } = plan;
+        self.add_json("plan", &(experiment, datasets, methods, cells));
     }
 
     /// Adds a value as JSON.

@@ -207,6 +207,15 @@ fn reproducing_published_experiments_without_their_data() {
         none,
         "{said}"
     );
+    // A page over some of the experiments would lose the others.
+    let ended = folder.run("render results/table2 results/schemes");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_eq!(
+        differences(&before, &folder.path("results")),
+        none,
+        "{}",
+        ended.out
+    );
     // To start over needs the data.
     let (code, said) = reproduce(&["--fresh", "schemes"]);
     assert_ne!(code, Some(0), "{said}");

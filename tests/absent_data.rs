@@ -1,54 +1,17 @@
 //! Promise: a run never damages results. What a folder was computed from stays known, whatever data a machine has and
 //! however narrow a run is.
 
+#[allow(dead_code, reason = "shared with tests that ask it for more")]
+mod finished;
 mod program;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use program::{Ended, Folder};
+use finished::*;
+use program::Folder;
 use serde_json::{Value, json};
-
-/// All files of a folder and its subfolders, without pictures that git ignores.
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![dir.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_none_or(|end| end != "png") {
-                let name = path.strip_prefix(dir).unwrap().to_path_buf();
-                found.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
-/// The names of files that differ.
-fn differences(before: &BTreeMap<PathBuf, Vec<u8>>, dir: &Path) -> Vec<PathBuf> {
-    let after = files(dir);
-    let names = before.keys().chain(after.keys());
-    let mut names: Vec<PathBuf> = names
-        .filter(|name| before.get(*name) != after.get(*name))
-        .cloned()
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
-
-fn copy(from: &Path, to: &Path) {
-    for (name, bytes) in files(from) {
-        let path = to.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-}
 
 /// A clone with some of the published experiments and their results, and no data.
 fn clone_of(experiments: &[&str]) -> Folder {
@@ -61,31 +24,6 @@ fn clone_of(experiments: &[&str]) -> Folder {
         copy(&root.join(&results), &folder.path(&results));
     }
     folder
-}
-
-/// Runs the program and checks that it changed nothing below `results`.
-fn changes_nothing(folder: &Folder, arguments: &str, code: i32) -> Ended {
-    let before = files(&folder.path("results"));
-    let ended = folder.run(arguments);
-    let said = format!("{arguments}\n{}{}", ended.out, ended.err);
-    assert_eq!(ended.code, code, "{said}");
-    let none: [PathBuf; 0] = [];
-    assert_eq!(
-        differences(&before, &folder.path("results")),
-        none,
-        "{said}"
-    );
-    ended
-}
-
-fn last_line(ended: &Ended) -> &str {
-    ended.out.trim_end().lines().last().unwrap_or_default()
-}
-
-fn assert_says(text: &str, said: &[&str]) {
-    for part in said {
-        assert!(text.contains(part), "`{part}` is not in\n{text}");
-    }
 }
 
 #[test]
@@ -159,7 +97,7 @@ fn reusing_published_results_without_their_data() {
     // A new folder takes the hashes and splits from the results it reuses.
     let new = folder.run(&format!("{run} --only dataset=usps --out new"));
     assert_eq!(new.code, 3, "{}", new.err);
-    assert_says(&new.err, &["250 cells reused from results/table2"]);
+    assert_says(&new.err, &["50 cells reused from results/table2"]);
 }
 
 /// `scripts/reproduce` with the built program instead of cargo.
@@ -227,53 +165,6 @@ fn reproducing_published_experiments_without_their_data() {
     );
 }
 
-const SPEC: &str = "\
-name: two
-datasets:
-  - files: {name: a, train: a.csv}
-  - files: {name: b, train: b.csv}
-splits: {repeats: 3}
-methods:
-  - svm
-  - lstwsvm
-";
-
-/// Two classes in two dimensions; `shift` makes other data.
-fn table(shift: f64) -> String {
-    let row = |i: usize| {
-        let class = i % 2;
-        let (x, y) = (
-            (i * 7 % 11) as f64,
-            (i * 5 % 13) as f64 + 3.0 * class as f64 + shift,
-        );
-        format!("{x},{y},{}\n", ["p", "q"][class])
-    };
-    "x,y,label\n".to_owned() + &(0..40).map(row).collect::<String>()
-}
-
-/// Two finished datasets from files of one's own.
-fn finished() -> Folder {
-    let folder = Folder::new();
-    folder.write("two.yaml", SPEC);
-    folder.write("a.csv", table(0.0));
-    folder.write("b.csv", table(0.5));
-    let ended = folder.run("run two.yaml");
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    folder
-}
-
-fn json(folder: &Folder, name: &str) -> Value {
-    serde_json::from_slice(&fs::read(folder.path(name)).unwrap()).unwrap()
-}
-
-fn hash_of(folder: &Folder, dataset: usize) -> String {
-    let plan = json(folder, "results/two/plan.json");
-    plan["datasets"][dataset]["hash"]
-        .as_str()
-        .unwrap()
-        .to_owned()
-}
-
 #[test]
 fn own_files_that_are_gone() {
     let folder = finished();
@@ -314,6 +205,8 @@ fn cells_that_cannot_run_here_are_counted_and_not_recorded() {
     assert_eq!(text.lines().count(), 8);
     assert!(!text.contains("skipped"), "{text}");
     changes_nothing(&folder, "run two.yaml", 3);
+    let quiet = changes_nothing(&folder, "run two.yaml --quiet", 3);
+    assert_says(&quiet.err, &["4 cells cannot run here"]);
     // With the data, the rest runs.
     folder.write("a.csv", table(0.0));
     assert_eq!(folder.run("run two.yaml").code, 0);
@@ -349,12 +242,26 @@ fn another_spec_for_data_that_is_absent() {
         assert_says(
             &ended.err,
             &[
-                "results/table2 holds 60 finished cells of `binalpha`",
+                "the spec changed, so 60 finished cells of `binalpha` in results/table2 would leave the tables",
                 "binaryalphadigs.mat",
                 "--out",
             ],
         );
     }
+    // One other parameter is enough.
+    folder.write(
+        "experiments/table2.yaml",
+        spec.replace("svm: {c: 1}", "svm: {c: 2}"),
+    );
+    let ended = changes_nothing(&folder, "run experiments/table2.yaml --offline", 2);
+    assert_says(&ended.err, &["so 10 finished cells of `binalpha`"]);
+    // Without its plan, nobody knows which cells are whose.
+    let plan = fs::read(folder.path("results/table2/plan.json")).unwrap();
+    fs::remove_file(folder.path("results/table2/plan.json")).unwrap();
+    folder.write("experiments/table2.yaml", &spec);
+    let ended = changes_nothing(&folder, "run experiments/table2.yaml --offline", 2);
+    assert_says(&ended.err, &["no plan.json that can be read"]);
+    folder.write("results/table2/plan.json", plan);
     // Without a method, the cells of the others stay in the table.
     let spec = spec.replace("  - svm: {c: 1}\n", "");
     folder.write("experiments/table2.yaml", spec);
@@ -413,6 +320,79 @@ fn changed_data_is_announced_and_never_mixed() {
     assert_eq!(hash_of(&folder, 0), former);
     let rows = fs::read_to_string(folder.path("results/two/table.csv")).unwrap();
     assert_eq!(row(&rows, "a"), row(&old_rows, "a"));
+}
+
+/// Whether a cell fits into the memory is a matter of the machine, and a failure is not a number.
+#[test]
+fn only_a_finished_cell_switches_the_row_of_changed_data() {
+    let folder = finished();
+    let former = hash_of(&folder, 0);
+    let old = fs::read(folder.path("results/two/table.csv")).unwrap();
+    folder.write("a.csv", table(100.0));
+    let ended = folder.run("run two.yaml --memory 1KB");
+    assert_eq!(ended.code, 3, "{}", ended.err);
+    assert_eq!(hash_of(&folder, 0), former);
+    let new = fs::read(folder.path("results/two/table.csv")).unwrap();
+    assert_eq!(
+        String::from_utf8(new).unwrap(),
+        String::from_utf8(old).unwrap()
+    );
+}
+
+/// Every dataset is in the provenance with the data that its cells were computed from.
+#[test]
+fn provenance_names_the_data_of_each_run() {
+    let folder = finished();
+    folder.write("a.csv", table(100.0));
+    folder.write("b.csv", table(200.0));
+    assert_eq!(folder.run("run two.yaml --jobs 1").code, 0);
+    let runs = json(&folder, "results/two/provenance.json")["runs"].clone();
+    let last = runs.as_array().unwrap().last().unwrap();
+    for dataset in [0, 1] {
+        assert_eq!(last["data"][dataset]["sha256"], hash_of(&folder, dataset));
+    }
+    // A run that includes one dataset names one.
+    folder.write("two.yaml", SPEC.replace("repeats: 3", "repeats: 4"));
+    assert_eq!(folder.run("run two.yaml --only dataset=b").code, 0);
+    let runs = json(&folder, "results/two/provenance.json")["runs"].clone();
+    let last = runs.as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["data"].as_array().unwrap().len(), 1);
+    assert_eq!(last["data"][0]["name"], "b");
+}
+
+/// The spec may ask for fewer splits or datasets for a while.
+#[test]
+fn what_left_the_spec_is_remembered() {
+    let folder = finished();
+    let before = fs::read(folder.path("results/two/table.csv")).unwrap();
+    fs::remove_file(folder.path("a.csv")).unwrap();
+    let without = SPEC.replace("  - files: {name: a, train: a.csv}\n", "");
+    for spec in [SPEC.replace("repeats: 3", "repeats: 2"), without] {
+        folder.write("two.yaml", spec);
+        assert_eq!(folder.run("run two.yaml").code, 0);
+        folder.write("two.yaml", SPEC);
+        let ended = folder.run("run two.yaml");
+        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+        assert_eq!(
+            fs::read(folder.path("results/two/table.csv")).unwrap(),
+            before
+        );
+    }
+}
+
+#[test]
+fn damaged_descriptions_are_never_replaced() {
+    for name in ["splits.json", "provenance.json"] {
+        let folder = finished();
+        let path = format!("results/two/{name}");
+        let text = fs::read_to_string(folder.path(&path)).unwrap();
+        folder.write(&path, format!("<<<<<<< HEAD\n{text}"));
+        let ended = changes_nothing(&folder, "run two.yaml", 2);
+        assert_says(
+            &ended.err,
+            &[&path, "is damaged", "restore it, or delete it"],
+        );
+    }
 }
 
 #[test]
@@ -574,70 +554,6 @@ fn a_folder_of_another_experiment_is_refused() {
 }
 
 #[test]
-fn starting_over_keeps_the_former_results_and_compares() {
-    let folder = finished();
-    let before = files(&folder.path("results/two"));
-    let ended = folder.run("run two.yaml --fresh");
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    assert_says(
-        &ended.out,
-        &[
-            "moved results/two to results/two.old-1",
-            "compared with results/two.old-1: 12 accuracies are the same, 0 moved",
-        ],
-    );
-    assert_eq!(files(&folder.path("results/two.old-1")), before);
-    // Other data moves numbers.
-    folder.write(
-        "a.csv",
-        table(0.0)
-            .replace(",p\n", ",r\n")
-            .replacen(",q\n", ",r\n", 9),
-    );
-    let ended = folder.run("run two.yaml --fresh");
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    assert_says(
-        &ended.out,
-        &[
-            "moved results/two to results/two.old-2",
-            "a, SVM: mean ",
-            " splits moved, by at most ",
-        ],
-    );
-    // Pages do not show what was moved aside.
-    let rendered = folder.run("render results/two results/two.old-1 results/two.old-2");
-    assert_eq!(rendered.code, 0, "{}", rendered.err);
-    assert!(!rendered.out.contains("old-"), "{}", rendered.out);
-    assert_eq!(files(&folder.path("results/two.old-1")), before);
-}
-
-#[test]
-fn starting_over_is_refused_where_numbers_could_not_come_back() {
-    let folder = finished();
-    for option in ["--only dataset=a", "--shard 1/2", "--reuse results/two"] {
-        let ended = changes_nothing(&folder, &format!("run two.yaml --fresh {option}"), 2);
-        assert_says(&ended.err, &["--fresh", "cannot be used with"]);
-    }
-    fs::remove_file(folder.path("a.csv")).unwrap();
-    let ended = changes_nothing(&folder, "run two.yaml --fresh", 2);
-    assert_says(
-        &ended.err,
-        &["--fresh cannot compute `a` again", "6 cells", "a.csv"],
-    );
-    // A dataset without a finished cell may be missing.
-    let folder = Folder::new();
-    folder.write(
-        "two.yaml",
-        SPEC.replace("  - files: {name: a, train: a.csv}\n", "  - chg\n"),
-    );
-    folder.write("b.csv", table(0.5));
-    assert_eq!(folder.run("run two.yaml --offline").code, 3);
-    let ended = folder.run("run two.yaml --offline --fresh");
-    assert_eq!(ended.code, 3, "{}", ended.err);
-    assert_says(&ended.out, &["6 accuracies are the same, 0 moved"]);
-}
-
-#[test]
 fn merging_takes_what_each_folder_knows() {
     let folder = Folder::new();
     folder.write(
@@ -677,6 +593,98 @@ fn merging_takes_what_each_folder_knows() {
             .unwrap()
             .len(),
         2
+    );
+}
+
+/// Cells of another spec are other cells, even where the methods have the same names.
+#[test]
+fn merging_never_mixes_parameters() {
+    let folder = Folder::new();
+    let spec = SPEC.replace("  - files: {name: b, train: b.csv}\n", "  - usps\n");
+    folder.write("two.yaml", &spec);
+    folder.write("a.csv", table(0.0));
+    assert_eq!(folder.run("run two.yaml --offline --out one").code, 3);
+    copy(&folder.path("one"), &folder.path("other"));
+    let mut plan = json(&folder, "other/plan.json");
+    let row = plan["datasets"][1].as_object_mut().unwrap();
+    row.remove("unavailable");
+    row.insert("hash".to_owned(), json!("ab"));
+    plan["experiment"]["methods"][0]["fixed"] = json!({"c": 0.01});
+    folder.write("other/plan.json", plan.to_string());
+    let before = json(&folder, "one/plan.json")["datasets"].clone();
+    assert_eq!(folder.run("merge one other").code, 3);
+    assert_eq!(json(&folder, "one/plan.json")["datasets"], before);
+}
+
+/// A shard on a machine without the data of another shard ends last.
+#[test]
+fn a_shard_keeps_what_another_one_knows() {
+    let folder = Folder::new();
+    folder.write(
+        "two.yaml",
+        SPEC.replace("  - files: {name: b, train: b.csv}\n", "  - usps\n"),
+    );
+    folder.write("a.csv", table(0.0));
+    assert_eq!(folder.run("run two.yaml --offline --shard 1/2").code, 3);
+    // What a shard with the data of usps writes.
+    let mut plan = json(&folder, "results/two/plan.json");
+    let row = plan["datasets"][1].as_object_mut().unwrap();
+    row.remove("unavailable");
+    row.insert("hash".to_owned(), json!("ab"));
+    folder.write("results/two/plan.json", plan.to_string());
+    assert_eq!(folder.run("run two.yaml --offline --shard 2/2").code, 3);
+    assert_eq!(
+        json(&folder, "results/two/plan.json")["datasets"],
+        plan["datasets"]
+    );
+    let runs = |shard: &str| {
+        json(
+            &folder,
+            &format!("results/two/shards/{shard}.provenance.json"),
+        )["runs"]
+            .clone()
+    };
+    assert_eq!(runs("1-of-2")[0]["shard"], "1-of-2");
+    assert_eq!(folder.run("merge results/two").code, 3);
+    let runs = json(&folder, "results/two/provenance.json")["runs"].clone();
+    assert_eq!(runs.as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_index_page_comes_back_and_keeps_its_experiments() {
+    let folder = clone_of(&["schemes", "fig-tsne", "fig-convergence"]);
+    let render = "render results/schemes results/fig-tsne";
+    assert_eq!(folder.run(render).code, 0);
+    let before = files(&folder.path("results"));
+    for command in [
+        "run experiments/fig-tsne.yaml --offline",
+        "render results/fig-convergence",
+        "merge results/schemes",
+    ] {
+        fs::remove_file(folder.path("results/index.html")).unwrap();
+        assert_eq!(folder.run(command).code, 0, "{command}");
+        let none: [PathBuf; 0] = [];
+        assert_eq!(
+            differences(&before, &folder.path("results")),
+            none,
+            "{command}"
+        );
+    }
+    // A page over more experiments has them all.
+    assert_eq!(
+        folder
+            .run("render results/fig-convergence results/fig-tsne")
+            .code,
+        0
+    );
+    let page = fs::read_to_string(folder.path("results/index.html")).unwrap();
+    assert_says(
+        &page,
+        &[
+            "schemes/report.html",
+            "fig-tsne/report.html",
+            "fig-convergence/report.html",
+        ],
     );
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use npsvcpp::{ledger, render};
 
-use super::{Ending, Failure, terminal};
+use super::{Ending, Failure, refresh_index, terminal};
 use crate::output::{note, show};
 
 pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<Ending, Failure> {
@@ -17,6 +17,7 @@ pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<End
         note!("warning: {warning}");
     }
     let rendered = render::folder(into)?;
+    refresh_index(into)?;
     if !quiet {
         show!("{}", terminal(&rendered.summary));
         show!(

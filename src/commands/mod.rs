@@ -13,6 +13,7 @@ pub use data::data;
 pub use list::list;
 pub use merge::merge;
 pub use plan::check;
+use render::refresh_index;
 pub use render::render;
 pub use run::run;
 pub use status::status;

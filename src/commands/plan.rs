@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use npsvcpp::data::Store;
+use npsvcpp::ledger::Plan;
 use npsvcpp::run::{self, Former, Prepared, estimate, size};
 use npsvcpp::spec::{Experiment, Loaded};
 
@@ -49,7 +50,7 @@ pub fn prepare(
 }
 
 /// A results folder holds one experiment.
-fn refuse_other_experiment(former: &Former, name: &str) -> Result<(), Failure> {
+pub fn refuse_other_experiment(former: &Former, name: &str) -> Result<(), Failure> {
     match former.experiment() {
         Some(theirs) if theirs != name => Err(Failure::input(format!(
             "{} holds the experiment `{theirs}`, not `{name}`; choose another folder with --out",
@@ -68,9 +69,17 @@ fn refuse_loss(former: &Former, prepared: &Prepared) -> Result<(), Failure> {
     let folder = former.folder.display();
     let cells = counted(*cells, "finished cell");
     let reason = prepared.reason(name).map(ToString::to_string);
+    if former.plan.is_none() {
+        return Err(Failure::input(format!(
+            "{folder} has {cells} of `{name}`, but no {} that can be read, and without the data it cannot be made again: {}; \
+             get the data, or restore the file",
+            Plan::FILE,
+            reason.unwrap_or_default()
+        )));
+    }
     Err(Failure::input(format!(
-        "{folder} holds {cells} of `{name}` that this spec does not describe, and without the data nothing can replace \
-         them: {}; get the data, restore the spec, or choose another folder with --out",
+        "the spec changed, so {cells} of `{name}` in {folder} would leave the tables, and without the data nothing can \
+         replace them: {}; get the data, restore the spec, or choose another folder with --out",
         reason.unwrap_or_default()
     )))
 }

@@ -1,7 +1,6 @@
 //! `render DIR...`: every table, figure and page again from the ledgers; nothing is fitted.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use npsvcpp::ledger::Plan;
@@ -13,6 +12,9 @@ use crate::output::{note, show};
 
 pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
     let mut rendered = Vec::new();
+    for folder in folders.iter().filter(|folder| is_set_aside(folder)) {
+        note!("skipped {}: `run --fresh` moved it aside", folder.display());
+    }
     for folder in results(folders) {
         let found = render::folder(folder)?;
         for warning in &found.warnings {
@@ -24,7 +26,9 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
         }
         rendered.push((folder.to_path_buf(), found.summary));
     }
-    if rendered.len() > 1 {
+    if let [(folder, _)] = &rendered[..] {
+        refresh_index(folder)?;
+    } else if rendered.len() > 1 {
         index(rendered, quiet)?;
     }
     Ok(Ending::Complete)
@@ -40,50 +44,63 @@ fn results(named: &[PathBuf]) -> Vec<&Path> {
     kept.map(PathBuf::as_path).collect()
 }
 
-/// Writes the page over all experiments next to the rendered ones, so that rendering some of them takes none away.
-fn index(mut rendered: Vec<(PathBuf, render::Summary)>, quiet: bool) -> Result<(), Failure> {
-    let parent = |path: &Path| {
+/// Writes the index page again if there is one next to `folder` and it does not show what its experiments say now.
+pub fn refresh_index(folder: &Path) -> Result<(), Failure> {
+    let parent = folder.parent().unwrap_or(Path::new(""));
+    if render::indexed(parent).is_empty() || render::is_index_current(parent) {
+        return Ok(());
+    }
+    write_index(parent, Vec::new())?;
+    Ok(())
+}
+
+/// Writes the index page over the rendered experiments and those that are on it already, so that rendering some of them
+/// takes none away.
+fn index(rendered: Vec<(PathBuf, render::Summary)>, quiet: bool) -> Result<(), Failure> {
+    let absolute = |path: &Path| {
         std::path::absolute(path)
             .ok()?
             .parent()
             .map(Path::to_path_buf)
     };
-    let parents: BTreeSet<_> = rendered.iter().map(|(path, _)| parent(path)).collect();
+    let parents: BTreeSet<_> = rendered.iter().map(|(path, _)| absolute(path)).collect();
     if parents.len() > 1 {
         note!("no index page: these folders do not lie in one folder");
         return Ok(());
     }
-    let named: BTreeSet<_> = rendered.iter().map(|(path, _)| name(path)).collect();
-    // As the user wrote it, so that messages name the folders in the same way.
-    let folder = rendered[0]
+    let parent = rendered[0]
         .0
         .parent()
         .unwrap_or(Path::new(""))
         .to_path_buf();
-    let listed = parents.first().cloned().flatten().map(std::fs::read_dir);
-    for entry in listed.into_iter().flatten().flatten().flatten() {
-        let path = folder.join(entry.file_name());
-        let is_other = !named.contains(&name(&path)) && !is_set_aside(&path);
-        if is_other && path.join(Plan::FILE).is_file() {
-            match render::read(&path) {
-                Ok((summary, _)) => rendered.push((path, summary)),
-                Err(error) => note!("not in the index page: {error}"),
-            }
-        }
-    }
-    rendered.sort_by_key(|(path, _)| name(path));
-    let folders: Vec<_> = (rendered.iter())
-        .map(|(path, summary)| (path.as_path(), summary))
-        .collect();
-    let files = render::index(&folders)?;
+    let files = write_index(&parent, rendered)?;
     if !quiet {
         show_files(&files);
     }
     Ok(())
 }
 
-fn name(path: &Path) -> OsString {
-    path.file_name().unwrap_or_default().to_owned()
+fn write_index(
+    parent: &Path,
+    mut experiments: Vec<(PathBuf, render::Summary)>,
+) -> Result<render::Files, Failure> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+    let given: BTreeSet<_> = experiments.iter().map(|(path, _)| name(path)).collect();
+    for other in render::indexed(parent) {
+        let path = parent.join(&other);
+        if given.contains(&name(&path)) || !path.join(Plan::FILE).is_file() {
+            continue;
+        }
+        match render::read(&path) {
+            Ok((summary, _)) => experiments.push((path, summary)),
+            Err(error) => note!("not on the index page: {error}"),
+        }
+    }
+    experiments.sort_by_key(|(path, _)| name(path));
+    let folders: Vec<_> = (experiments.iter())
+        .map(|(path, summary)| (path.as_path(), summary))
+        .collect();
+    Ok(render::index(&folders)?)
 }
 
 /// Says which files were written and how many did not need it.

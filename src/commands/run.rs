@@ -11,7 +11,7 @@ use npsvcpp::render;
 use npsvcpp::run::{self, Filter, Former, Isolation, Options, Outcome, Part, Prepared};
 use npsvcpp::spec::Loaded;
 
-use super::{Ending, Failure, counted, load, plan, store, terminal};
+use super::{Ending, Failure, counted, load, plan, refresh_index, store, terminal};
 use crate::cli::RunArgs;
 use crate::output::{note, show};
 use crate::progress::Display;
@@ -94,17 +94,41 @@ impl Experiment {
             None => PathBuf::from("results").join(name),
         };
         let mut formers = vec![Former::read(&out)];
+        if arguments.fresh {
+            return Self::start_over(loaded, formers.swap_remove(0), store, quiet);
+        }
         formers.extend(arguments.reuse.iter().map(|dir| Former::read(dir)));
         let prepared = plan::prepare(loaded, store, &formers, quiet)?;
         check_filters(arguments, &prepared)?;
-        let experiment = Self {
-            prepared,
-            former: formers.swap_remove(0),
-        };
-        if arguments.fresh {
-            experiment.refuse_to_start_over()?;
+        let former = formers.swap_remove(0);
+        Ok(Self { prepared, former })
+    }
+
+    /// An experiment that is computed as if there were no results; these must be such that they can come back.
+    fn start_over(
+        loaded: &Loaded,
+        former: Former,
+        store: &Store,
+        quiet: bool,
+    ) -> Result<Self, Failure> {
+        plan::refuse_other_experiment(&former, &loaded.experiment.name)?;
+        if former.folder.file_name().is_none() {
+            return Err(Failure::input(format!(
+                "--fresh cannot rename {}; name the results folder with --out",
+                former.folder.display()
+            )));
         }
-        Ok(experiment)
+        let prepared = plan::prepare(loaded, store, &[], quiet)?;
+        for (name, reason) in &prepared.missing {
+            let cells = former.finished_of(name).count();
+            if cells > 0 {
+                let (folder, cells) = (former.folder.display(), counted(cells, "cell"));
+                return Err(Failure::input(format!(
+                    "--fresh cannot compute `{name}` again, of which {folder} has {cells}: {reason}"
+                )));
+            }
+        }
+        Ok(Self { prepared, former })
     }
 
     /// Prints the plan.
@@ -148,20 +172,6 @@ impl Experiment {
         }
     }
 
-    /// Results can only be replaced by others if the data is there.
-    fn refuse_to_start_over(&self) -> Result<(), Failure> {
-        for (name, reason) in &self.prepared.missing {
-            let cells = self.former.finished_of(name).count();
-            if cells > 0 {
-                let (folder, cells) = (self.former.folder.display(), counted(cells, "cell"));
-                return Err(Failure::input(format!(
-                    "--fresh cannot compute `{name}` again, of which {folder} has {cells}: {reason}"
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// Moves the results folder aside, if there is one; gives its new path.
     fn set_aside(&self) -> Result<Option<PathBuf>, Failure> {
         let folder = &self.former.folder;
@@ -180,7 +190,14 @@ impl Experiment {
 /// Prints which numbers of a folder that was moved aside are the same now, and which moved.
 fn compare(former: &Path, now: &Path) -> Result<(), Failure> {
     let read = |folder: &Path| Ok::<_, Failure>((render::plan(folder)?, render::records(folder)?));
-    let ((old_plan, old), (plan, new)) = (read(former)?, read(now)?);
+    let Ok((old_plan, old)) = read(former) else {
+        note!(
+            "no comparison: {} has no plan that can be read",
+            former.display()
+        );
+        return Ok(());
+    };
+    let (plan, new) = read(now)?;
     let comparison = run::compare((&old_plan, &old), (&plan, &new));
     show!("compared with {}: {comparison}", former.display());
     Ok(())
@@ -375,7 +392,7 @@ fn show_tables(
     let summary = render::summarise(out, plan, records, ignored, ledger);
     show!("{}", terminal(&summary));
     render::update(out, &summary)?;
-    Ok(())
+    refresh_index(out)
 }
 
 fn report(prepared: &Prepared, outcome: &Outcome, options: &Options, quiet: bool) -> Ending {
@@ -403,6 +420,9 @@ fn report(prepared: &Prepared, outcome: &Outcome, options: &Options, quiet: bool
         if !cannot_run.is_empty() {
             show!("{}", absence(prepared, cannot_run));
         }
+    } else if !cannot_run.is_empty() {
+        // The reason of the exit code.
+        note!("{}", absence(prepared, cannot_run));
     }
     if failed + skipped + left == 0 && cannot_run.is_empty() {
         Ending::Complete

@@ -118,7 +118,7 @@ fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, MergeErro
     Ok(sources)
 }
 
-/// The plan of the joined folder: that of `into` if it has one, else the first folder's. A dataset that it knows nothing
+/// The plan of the joined folder: that of `into` if it has one, else the widest one. A dataset that it knows nothing
 /// about, because no machine that ran it had the data, takes its row and its cells from another folder.
 fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, MergeError> {
     let mut plans: Vec<(&Path, Plan)> = Vec::new();
@@ -147,11 +147,17 @@ fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, MergeError> {
             _ => plans.push((folder, plan)),
         }
     }
-    let mut plans = plans.into_iter().map(|(_, plan)| plan);
+    let mut plans: Vec<Plan> = plans.into_iter().map(|(_, plan)| plan).collect();
+    // A new folder starts from the widest plan.
+    if !has_plan {
+        plans.sort_by_key(|plan| std::cmp::Reverse(plan.cells.len()));
+    }
+    let mut plans = plans.into_iter();
     let plan = plans.next();
     let mut plan = plan.ok_or_else(|| MergeError::NoFolder(PathBuf::new()))?;
     for other in plans {
         plan.learn_from(&other);
+        plan.remember(&other);
     }
     Ok(plan)
 }

@@ -18,8 +18,10 @@ mod replace;
 pub use embedding::{Cloud, Embedding};
 pub use join::{SHARDS, hash, ledgers, read_folder};
 pub use merge::{MergeError, Merged, merge};
-pub use plan::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
-pub use replace::{json, remedy, remove, remove_leftovers, replace, replace_all, replace_json};
+pub use plan::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
+pub use replace::{
+    json, lock, remedy, remove, remove_leftovers, replace, replace_all, replace_json, sync_folder,
+};
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::Experiment;
+use crate::spec::{DatasetSpec, Experiment, Splits};
 
 /// What a results folder is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,18 @@ pub struct Plan {
     /// Columns of the table, in order.
     pub methods: Vec<PlannedMethod>,
     pub cells: Vec<PlannedCell>,
+    /// Datasets that finished cells of former specs were computed from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remembered: Vec<Remembered>,
+}
+
+/// A dataset with the part of the spec that its splits follow from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    pub spec: DatasetSpec,
+    pub seed: u64,
+    pub splits: Splits,
+    pub row: PlannedDataset,
 }
 
 /// A dataset as it was found.
@@ -83,16 +95,45 @@ impl Plan {
             datasets,
             methods,
             cells,
+            remembered,
         } = self;
         *experiment == other.experiment
             && *datasets == other.datasets
             && *methods == other.methods
             && *cells == other.cells
+            && *remembered == other.remembered
     }
 
-    /// Copies the rows and cells of datasets that only `other` knows. Both must have the same methods.
+    /// Everything the plan knows about datasets: its rows, then those of former specs.
+    pub fn known_datasets(&self) -> impl Iterator<Item = Remembered> {
+        let rows = self.experiment.datasets.iter().zip(&self.datasets);
+        let rows = rows.map(|(spec, row)| Remembered {
+            spec: spec.clone(),
+            seed: self.experiment.seed,
+            splits: self.experiment.splits.clone(),
+            row: row.clone(),
+        });
+        rows.filter(|known| known.row.unavailable.is_none())
+            .chain(self.remembered.iter().cloned())
+    }
+
+    /// Remembers what a former plan of the same folder knew about datasets and this one does not.
+    pub fn remember(&mut self, former: &Self) {
+        for known in former.known_datasets() {
+            let is_covered = self.known_datasets().any(|ours| {
+                ours.spec == known.spec
+                    && ours.row.hash == known.row.hash
+                    && ours.row.splits.starts_with(&known.row.splits)
+            });
+            if !is_covered {
+                self.remembered.push(known);
+            }
+        }
+    }
+
+    /// Copies the rows and cells of datasets that only `other` knows, if both plans are of the same spec.
     pub fn learn_from(&mut self, other: &Self) {
-        if self.methods != other.methods {
+        if self.experiment != other.experiment || self.methods != other.methods {
             return;
         }
         for index in 0..self.datasets.len() {

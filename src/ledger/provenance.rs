@@ -16,7 +16,7 @@ pub const SPEC: &str = "spec.yaml";
 
 /// Adds a run to the provenance at `path`.
 pub fn append(path: &Path, plan: &Plan, entry: Value) -> io::Result<()> {
-    let mut provenance = read_object(path);
+    let mut provenance = read_object(path)?;
     if provenance.is_empty() {
         provenance = first(plan, &entry);
     }
@@ -71,10 +71,11 @@ fn first(plan: &Plan, entry: &Value) -> Map<String, Value> {
 
 /// Adds the runs of the provenance `from` to the one at `into`.
 pub fn join_runs(from: &Path, into: &Path) -> io::Result<()> {
-    let (theirs, mut ours) = (read_object(from), read_object(into));
-    if theirs.is_empty() {
+    let (mut theirs, mut ours) = (read_object(from)?, read_object(into)?);
+    if theirs.is_empty() || from == into {
         return Ok(());
     }
+    add_entries(&mut theirs, Vec::new());
     let runs = theirs.get("runs").and_then(Value::as_array).cloned();
     let runs = runs.unwrap_or_default();
     if ours.is_empty() {
@@ -94,9 +95,9 @@ pub fn join_runs(from: &Path, into: &Path) -> io::Result<()> {
 
 /// Adds the splits in the file `from` to the file `into`.
 pub fn join_splits(from: &Path, into: &Path) -> io::Result<()> {
-    let mut ours = read_object(into);
+    let mut ours = read_object(into)?;
     let before = ours.len();
-    for (hash, split) in read_object(from) {
+    for (hash, split) in read_object(from)? {
         ours.entry(hash).or_insert(split);
     }
     match ours.len() == before {
@@ -112,9 +113,15 @@ pub fn hashes<'a>(rows: impl IntoIterator<Item = &'a PlannedDataset>) -> Vec<Val
         .collect()
 }
 
-/// The object in a file; empty if there is none.
-pub fn read_object(path: &Path) -> Map<String, Value> {
-    let text = std::fs::read(path).ok();
-    text.and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default()
+/// The object in a file; empty if there is none. What cannot be read is never replaced.
+pub fn read_object(path: &Path) -> io::Result<Map<String, Value>> {
+    let text = match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Map::new()),
+        text => text?,
+    };
+    serde_json::from_slice(&text).map_err(|error| {
+        let remedy = "restore it, or delete it to have it written again";
+        let problem = format!("{} is damaged ({error}); {remedy}", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, problem)
+    })
 }

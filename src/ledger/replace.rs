@@ -86,8 +86,16 @@ pub(super) fn is_temporary(path: &Path) -> bool {
     name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
 }
 
+/// Keeps other processes from changing the plan of the results folder `dir`, or from rendering into it, until the result
+/// is dropped. `None` where a folder cannot be locked.
+pub fn lock(dir: &Path) -> Option<File> {
+    let folder = File::open(dir).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
 /// Makes the names of a folder's files last.
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // Some systems and file systems cannot do this, nor is it possible for a folder that may not be read.

@@ -41,7 +41,7 @@ pub use figure::{Drawn, figures};
 pub use latex::Latex;
 pub use markdown::Markdown;
 pub use marks::{Comparison, Verdict};
-pub use outputs::{FORMAT, Files};
+pub use outputs::{FORMAT, Files, indexed, is_index_current};
 #[cfg(feature = "parquet")]
 pub use parquet::CellsParquet;
 pub use report::Report;
@@ -132,7 +132,7 @@ pub fn exporters() -> Vec<Box<dyn Exporter + Send>> {
 ///
 /// Each file is replaced whole or not at all, and none is touched unless all could be built.
 pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
-    let _lock = outputs::lock(dir);
+    let _lock = ledger::lock(dir);
     let (summary, warnings) = read(dir)?;
     outputs::remove_leftovers(dir);
     let files = outputs::write_table(dir, &summary, contents(&summary)?)?;
@@ -146,7 +146,7 @@ pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
 /// Writes the files of a table into `dir` that are missing or different, if a look at their list shows that there may
 /// be any. Gives the files written.
 pub fn update(dir: &Path, summary: &Summary) -> Result<Vec<PathBuf>, RenderError> {
-    let _lock = outputs::lock(dir);
+    let _lock = ledger::lock(dir);
     outputs::remove_leftovers(dir);
     if outputs::is_current(dir, summary) {
         return Ok(Vec::new());
@@ -179,7 +179,7 @@ pub fn index(folders: &[(&Path, &Summary)]) -> Result<Files, RenderError> {
         .filter(|(path, _)| path.file_name().is_some())
         .and_then(|(path, _)| path.parent());
     let dir = written.unwrap_or(parent);
-    let _lock = outputs::lock(parent);
+    let _lock = ledger::lock(parent);
     let path = dir.join(report::INDEX);
     let ours = report::GENERATOR.as_bytes();
     if fs::read(&path).is_ok_and(|bytes| !bytes.windows(ours.len()).any(|part| part == ours)) {

@@ -5,7 +5,7 @@
 //! files are not listed: PNG, which git ignores, and what the build that rendered cannot write.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +90,7 @@ impl Inputs {
             datasets,
             methods,
             cells,
+            remembered: _,
         } = plan;
         self.add_json("plan", &(experiment, datasets, methods, cells));
     }
@@ -147,6 +148,29 @@ pub(super) fn write_index(
         files,
         [super::report::NUMBERS.to_owned()],
     )
+}
+
+/// Names of the experiments on the index page in `dir`; none if there is no such page.
+pub fn indexed(dir: &Path) -> Vec<String> {
+    let list = Outputs::read(dir, INDEX).unwrap_or_default();
+    let names = list.sources.keys().filter_map(|name| name.rsplit_once('/'));
+    let mut names: Vec<String> = names.map(|(name, _)| name.to_owned()).collect();
+    names.dedup();
+    names
+}
+
+/// Whether the index page in `dir` is as it was written, and shows what the lists of its experiments say.
+pub fn is_index_current(dir: &Path) -> bool {
+    let Some(list) = Outputs::read(dir, INDEX) else {
+        return false;
+    };
+    let mut sources = BTreeMap::new();
+    for name in indexed(dir) {
+        let known = Outputs::read(&dir.join(&name), FILE).unwrap_or_default();
+        let known = known.sources.into_iter();
+        sources.extend(known.map(|(source, hash)| (format!("{name}/{source}"), hash)));
+    }
+    list.is_current(dir, &sources, &[super::report::INDEX.to_owned()])
 }
 
 /// What a table was made from.
@@ -251,14 +275,6 @@ fn content(path: &Path) -> Option<Vec<u8>> {
 
 fn hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-/// Keeps other processes from rendering into `dir` until the result is dropped: of two renderings, the later one
-/// reads what is newer and writes last. Where a folder cannot be locked, the list still shows if two were mixed.
-pub(super) fn lock(dir: &Path) -> Option<File> {
-    let folder = File::open(dir).ok()?;
-    folder.lock().ok()?;
-    Some(folder)
 }
 
 /// Removes what interrupted writes left in a results folder and in the folders in it.

@@ -399,6 +399,7 @@ fn without_cells(plan: &Plan) -> Plan {
         datasets: plan.datasets.clone(),
         methods: plan.methods.clone(),
         cells: Vec::new(),
+        remembered: Vec::new(),
     }
 }
 

@@ -1,14 +1,13 @@
 //! The results folder of a run: its ledger, held against other runs, its plan and its traces.
 
-use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::provenance::{self, Origin};
+use super::provenance::{self, Kept, Origin};
 use super::{Prepared, RunError};
-use crate::ledger::{self, Contents, Embedding, Plan, PlannedDataset, Record, Writer};
+use crate::ledger::{self, Contents, Embedding, Plan, Record, Writer};
 
 /// How often, and at which distance, a shard looks whether the folder's own ledger is free again: a
 /// merge holds it for a moment, a run for long.
@@ -68,6 +67,9 @@ impl Folder {
 
     /// Nothing has been computed yet.
     pub fn output_error(&self, source: io::Error) -> RunError {
+        if source.kind() == io::ErrorKind::InvalidData {
+            return RunError::Damaged(source);
+        }
         RunError::Output {
             path: self.path.clone(),
             source,
@@ -102,20 +104,14 @@ impl Folder {
         writer.append(record).map_err(|source| self.error(source))
     }
 
-    /// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits; gives the plan
-    /// that was there. A row that another shard has replaced already is no longer kept.
+    /// Writes the plan that shows the rows `kept` in place of those to be run; gives the plan that was there and the one
+    /// that is there now.
     pub fn write_plan(
         &self,
         prepared: &Prepared,
-        kept: &mut BTreeMap<usize, PlannedDataset>,
-    ) -> Result<Option<Plan>, RunError> {
-        if !kept.is_empty() {
-            let present = Plan::read(&self.path).ok();
-            let rows = present.iter().flat_map(|plan| &plan.datasets);
-            let hashes: HashSet<&str> = rows.map(|row| row.hash.as_str()).collect();
-            kept.retain(|_, row| present.is_none() || hashes.contains(row.hash.as_str()));
-        }
-        provenance::write_plan(&self.path, prepared, &prepared.plan_with(kept))
+        kept: &mut Kept,
+    ) -> Result<(Option<Plan>, Plan), RunError> {
+        provenance::write_plan(&self.path, prepared, kept)
             .map_err(|source| self.output_error(source))
     }
 
@@ -141,7 +137,7 @@ impl Folder {
         }
         let folder = self.path.join(ledger::TRACES);
         std::fs::create_dir_all(&folder)
-            .and_then(|()| std::fs::write(folder.join(format!("{cell}.jsonl")), trace))
+            .and_then(|()| ledger::replace(&folder.join(format!("{cell}.jsonl")), trace.as_bytes()))
             .map_err(|source| self.error(source))
     }
 
@@ -166,9 +162,9 @@ impl Folder {
         }
         let folder = to.parent().unwrap_or(&self.path);
         std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::copy(&from, &to))
-            .map_err(|error| self.error(error))?;
-        Ok(())
+            .and_then(|()| std::fs::read(&from))
+            .and_then(|bytes| ledger::replace(&to, &bytes))
+            .map_err(|error| self.error(error))
     }
 
     /// Where networks under training are kept: `checkpoints/<cell>.safetensors` and, behind an encoder that is
@@ -196,7 +192,7 @@ impl Folder {
         let write = || {
             let path = Embedding::path(&self.path, cell);
             path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            std::fs::write(path, serde_json::to_string(embedding)?)
+            ledger::replace(&path, &serde_json::to_vec(embedding)?)
         };
         write().map_err(|source| self.error(source))
     }

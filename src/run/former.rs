@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::prepare::Prepared;
-use crate::ledger::{self, Plan, PlannedDataset, Record, Status};
+use crate::ledger::{self, Plan, PlannedCell, PlannedDataset, Record, Remembered, Status};
 use crate::spec::{DatasetSpec, Experiment};
 
 /// The plan and the finished cells of a results folder.
@@ -38,30 +38,39 @@ impl Former {
         records.next().map(|record| record.experiment)
     }
 
-    /// Whether the folder holds a plan or a record.
+    /// Whether the folder holds neither a plan nor a record.
     pub fn is_empty(&self) -> bool {
         self.plan.is_none() && self.records().is_empty()
     }
 
     /// The row of a dataset that `experiment` describes in the same words: same data, same way to split it.
     pub fn row(&self, experiment: &Experiment, spec: &DatasetSpec) -> Option<PlannedDataset> {
-        let plan = self.plan.as_ref()?;
-        let index = (plan.experiment.datasets.iter()).position(|former| former == spec)?;
-        let row = plan.datasets.get(index)?;
-        let (former, splits) = (&plan.experiment.splits, &experiment.splits);
-        let is_same = row.unavailable.is_none()
-            && row.name == spec.name()
-            && plan.experiment.seed == experiment.seed
-            && former.draw_alike(splits);
-        if !is_same {
-            return None;
-        }
-        let mut row = row.clone();
+        let known = self.plan.iter().flat_map(Plan::known_datasets);
+        let mut known: Vec<Remembered> = known
+            .filter(|known| {
+                known.spec == *spec
+                    && known.seed == experiment.seed
+                    && known.splits.draw_alike(&experiment.splits)
+            })
+            .collect();
+        // The plan's own row is the first, but a former spec may have had more splits of the same data.
+        let hash = known.first()?.row.hash.clone();
+        known.retain(|known| known.row.hash == hash);
+        let most = known
+            .into_iter()
+            .rev()
+            .max_by_key(|known| known.row.splits.len())?;
+        let Remembered {
+            splits, mut row, ..
+        } = most;
         // A dataset with its own split has that one, however many are asked for.
-        if row.splits.len() == former.repeats {
-            row.splits.truncate(splits.repeats);
+        let is_drawn =
+            row.splits.len() == splits.repeats && row.n_train == splits.train_size(row.samples);
+        if is_drawn {
+            let repeats = experiment.splits.repeats;
+            row.splits.truncate(repeats);
             row.splits
-                .extend((row.splits.len()..splits.repeats).map(unknown_split));
+                .extend((row.splits.len()..repeats).map(unknown_split));
         }
         Some(row)
     }
@@ -78,18 +87,26 @@ impl Former {
             .map(|(cell, _)| cell.as_str())
     }
 
-    /// Datasets that are absent here and whose finished cells all belong to a former spec, with the number of these
-    /// cells. To write the plan would take their numbers out of the table, and nothing could take their place.
+    /// Datasets that are absent here, with the number of finished cells that the spec describes in other words than
+    /// before. To write the plan would take their numbers out of the table, and nothing could take their place.
     pub fn lost(&self, prepared: &Prepared) -> Vec<(String, usize)> {
-        let mut lost = Vec::new();
-        for (name, _) in &prepared.missing {
-            let finished: Vec<&str> = self.finished_of(name).collect();
-            let is_planned = |cell: &&str| prepared.plan.cells.iter().any(|c| c.cell == **cell);
-            if !finished.is_empty() && !finished.iter().any(is_planned) {
-                lost.push((name.clone(), finished.len()));
-            }
-        }
-        lost
+        let missing = prepared.missing.iter().map(|(name, _)| name);
+        let lost = missing.map(|name| (name.clone(), self.lost_of(name, &prepared.plan)));
+        lost.filter(|(_, cells)| *cells > 0).collect()
+    }
+
+    fn lost_of(&self, dataset: &str, plan: &Plan) -> usize {
+        let Some(former) = &self.plan else {
+            return self.finished_of(dataset).count();
+        };
+        let is_finished = |cell: &PlannedCell| self.is_finished(&cell.cell);
+        let finished: HashMap<_, &str> = places(former, dataset)
+            .filter(|(_, cell)| is_finished(cell))
+            .map(|(place, cell)| (place, cell.cell.as_str()))
+            .collect();
+        let now = places(plan, dataset);
+        now.filter(|(place, cell)| finished.get(place).is_some_and(|was| *was != cell.cell))
+            .count()
     }
 
     fn finished(&self) -> &HashMap<String, String> {
@@ -106,6 +123,17 @@ impl Former {
     fn records(&self) -> Vec<Record> {
         ledger::read_folder(&self.folder).map_or_else(|_| Vec::new(), |found| found.into_latest())
     }
+}
+
+/// The cells of a dataset by what a reader knows them by.
+fn places<'a>(
+    plan: &'a Plan,
+    dataset: &'a str,
+) -> impl Iterator<Item = ((&'a str, usize), &'a PlannedCell)> {
+    let cells = plan.cells.iter();
+    cells
+        .filter(move |cell| plan.datasets[cell.dataset].name == dataset)
+        .map(|cell| ((plan.methods[cell.method].label.as_str(), cell.split), cell))
 }
 
 /// Takes the place of the hash of a split whose samples are not known.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::ledger::{Contents, Plan, Record, Status};
+use crate::ledger::{self, Contents, Plan, Record, Status};
 
 /// What the name of a folder that was moved aside has before its number.
 const MARK: &str = ".old-";
@@ -27,6 +27,13 @@ pub fn set_aside(folder: &Path) -> io::Result<PathBuf> {
         let aside = folder.with_file_name(aside);
         if aside.symlink_metadata().is_err() {
             std::fs::rename(folder, &aside)?;
+            ledger::sync_folder(aside.parent().unwrap_or(Path::new(""))).or_else(|error| {
+                match error.kind() {
+                    // A folder without a parent in its path lies in the current one.
+                    io::ErrorKind::NotFound => Ok(()),
+                    _ => Err(error),
+                }
+            })?;
             return Ok(aside);
         }
     }

@@ -36,7 +36,7 @@ pub use shard::{Part, Shard, group_count};
 pub use status::{FolderStatus, folder_status};
 pub use worker::Isolation;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,11 +45,12 @@ use std::time::SystemTime;
 
 use faer::Par;
 
-use crate::ledger::{self, Contents, Plan, PlannedCell, PlannedDataset, Record, Status};
+use crate::ledger::{self, Contents, Plan, PlannedCell, Record, Status};
 use beside::Beside;
 use cell::{Bench, Choices, Circumstances};
 use folder::Folder;
 use peak::Peak;
+use provenance::Kept;
 use schedule::{Group, Queue};
 use todo::Todo;
 use worker::{Done, Loss, Request, Setup, Worker};
@@ -124,6 +125,8 @@ pub enum RunError {
     Output { path: PathBuf, source: io::Error },
     #[error("failed to record a cell in {}: {source}; fix this, then run the same command to continue", .path.display())]
     Record { path: PathBuf, source: io::Error },
+    #[error("{0}")]
+    Damaged(io::Error),
     #[error("cannot read the results to reuse in {}: {source}", .path.display())]
     Reuse { path: PathBuf, source: io::Error },
     #[error("failed to start a worker process: {0}")]
@@ -147,15 +150,17 @@ pub fn run(
     let part = options.part.name();
     let folder = Folder::open(&options.out, part.as_deref())?;
     let mut known = folder.read()?;
+    let mut reused = 0;
     for other in &options.reuse {
-        let taken = reuse::take_over(&prepared.plan, &folder, &mut known, other)?;
+        let taken = reuse::take_over(prepared, options, &folder, &mut known, other)?;
         observer.reused(taken, other);
+        reused += taken;
     }
     let todo = Todo::new(prepared, options, &known);
     observer.unrecorded(unrecorded(&prepared.plan, &known, &options.out));
     let mut kept = kept_rows(prepared, options, &known);
-    let before = folder.write_plan(prepared, &mut kept)?;
-    folder.repair(&prepared.plan_with(&kept), &known)?;
+    let (before, shown) = folder.write_plan(prepared, &mut kept)?;
+    folder.repair(&shown, &known)?;
     if let Some(before) = before.filter(|before| !before.describes(&prepared.plan)) {
         observer.changed(&causes(&before, &prepared.plan, &todo, &known));
     }
@@ -195,12 +200,16 @@ pub fn run(
         choices: known_choices(prepared, &known),
         queue: Queue::new(todo.groups, todo.budget),
         part,
+        datasets: included(prepared, options),
         jobs,
         started: SystemTime::now(),
         kept: Mutex::new(kept),
         written: Mutex::default(),
         failure: Mutex::new(None),
     };
+    if reused > 0 {
+        session.add_run(&shown)?;
+    }
     session.skip(todo.skipped)?;
     session.work(jobs, threads);
     folder.remove_checkpoints();
@@ -215,12 +224,11 @@ pub fn run(
     folder.sync()?;
     let mut kept = session.kept.into_inner();
     let kept = kept.as_mut().unwrap_or_else(|poison| poison.get_mut());
-    // Shards write the plan at the same time; what one of them overwrote is written again here.
-    folder.write_plan(prepared, kept)?;
+    let (_, shown) = folder.write_plan(prepared, kept)?;
     let written = session.written.into_inner();
     let written = written.unwrap_or_else(|poison| poison.into_inner());
     let mut outcome = count(prepared, options, &known, &written);
-    outcome.plan = Some(prepared.plan_with(kept));
+    outcome.plan = Some(shown);
     known.records.extend(written);
     outcome.warnings = std::mem::take(&mut known.warnings);
     outcome.contents = known;
@@ -228,24 +236,28 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Rows that the folder keeps although their data changed: those of which the new data has no record yet, and those
-/// that this run does not include.
-fn kept_rows(
-    prepared: &Prepared,
-    options: &Options,
-    known: &Contents,
-) -> BTreeMap<usize, PlannedDataset> {
-    let mut kept: BTreeMap<usize, PlannedDataset> = prepared.changed.iter().cloned().collect();
+/// Datasets of which the run includes a cell.
+fn included(prepared: &Prepared, options: &Options) -> BTreeSet<usize> {
+    let cells = options.part.cells(&prepared.plan).into_iter();
+    cells
+        .map(|index| prepared.plan.cells[index].dataset)
+        .collect()
+}
+
+/// Rows that the folder keeps although their data changed: those of which the new data has no finished cell yet, and
+/// those that this run does not include.
+fn kept_rows(prepared: &Prepared, options: &Options, known: &Contents) -> Kept {
+    let mut kept: Kept = prepared.changed.iter().cloned().collect();
     if kept.is_empty() {
         return kept;
     }
-    let plan = &prepared.plan;
-    let recorded: HashSet<&str> = known.records.iter().map(|r| r.cell.as_str()).collect();
-    let included: HashSet<usize> = (options.part.cells(plan).into_iter())
-        .map(|index| plan.cells[index].dataset)
+    let finished: HashSet<&str> = (known.records.iter())
+        .filter(|record| record.status == Status::Ok)
+        .map(|record| record.cell.as_str())
         .collect();
-    for cell in &plan.cells {
-        if included.contains(&cell.dataset) && recorded.contains(cell.cell.as_str()) {
+    let included = included(prepared, options);
+    for cell in &prepared.plan.cells {
+        if included.contains(&cell.dataset) && finished.contains(cell.cell.as_str()) {
             kept.remove(&cell.dataset);
         }
     }
@@ -347,10 +359,11 @@ struct Session<'a> {
     queue: Queue,
     /// Name of the shard, if this is a run of one.
     part: Option<String>,
+    /// Datasets that the run includes.
+    datasets: BTreeSet<usize>,
     jobs: usize,
     started: SystemTime,
-    /// Rows that still show the former data of a dataset that changed.
-    kept: Mutex<BTreeMap<usize, PlannedDataset>>,
+    kept: Mutex<Kept>,
     /// The records of this run, in the order of the ledger.
     written: Mutex<Vec<Record>>,
     failure: Mutex<Option<RunError>>,
@@ -371,33 +384,43 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Records a cell. The first one of a run adds the run to the provenance; the first one of a dataset whose data
-    /// changed puts the new data into the plan. The record comes first: if the program is killed in between, the next
-    /// run finds it and does the rest.
+    /// Records a cell. The first one of a run adds the run to the provenance. The first finished one of a dataset
+    /// whose data changed switches its row; the record is on the disk by then, so that the next run switches the row if
+    /// this one is killed.
     fn append(&self, dataset: usize, record: Record) -> Result<(), RunError> {
         let mut written = self
             .written
             .lock()
             .unwrap_or_else(|poison| poison.into_inner());
+        let is_finished = record.status == Status::Ok;
         self.folder.append(&record)?;
         written.push(record);
         let mut kept = self
             .kept
             .lock()
             .unwrap_or_else(|poison| poison.into_inner());
-        if kept.remove(&dataset).is_some() {
+        if is_finished && kept.remove(&dataset).is_some() {
+            self.folder.sync()?;
             self.folder.write_plan(self.prepared, &mut kept)?;
         }
         if written.len() == 1 {
-            let origin = provenance::Origin {
-                circumstances: &self.circumstances,
-                jobs: self.jobs,
-                started: humantime::format_rfc3339_seconds(self.started).to_string(),
-            };
-            let plan = self.prepared.plan_with(&kept);
-            self.folder.add_run(self.part.as_deref(), &plan, &origin)?;
+            self.add_run(&self.prepared.plan_with(&kept))?;
         }
         Ok(())
+    }
+
+    fn add_run(&self, plan: &Plan) -> Result<(), RunError> {
+        let datasets = self.datasets.iter();
+        let datasets = datasets.filter(|index| self.prepared.sources[**index].is_some());
+        let origin = provenance::Origin {
+            circumstances: &self.circumstances,
+            jobs: self.jobs,
+            started: humantime::format_rfc3339_seconds(self.started).to_string(),
+            datasets: datasets
+                .map(|index| &self.prepared.plan.datasets[*index])
+                .collect(),
+        };
+        self.folder.add_run(self.part.as_deref(), plan, &origin)
     }
 
     /// Works the queue off with `jobs` workers of `threads` threads each.

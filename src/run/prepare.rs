@@ -2,7 +2,6 @@
 //!
 //! Everything that can be wrong is found here, before the first fit.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::former::{Former, unknown_split};
+use super::provenance::Kept;
 #[cfg(feature = "deep")]
 use crate::data::Encoder;
 use crate::data::{DataError, Dataset, Progress, Split, Store, load_files, split};
@@ -160,6 +160,7 @@ pub fn prepare(
         datasets,
         methods,
         cells,
+        remembered: Vec::new(),
     };
     Ok(Prepared {
         plan,
@@ -461,7 +462,7 @@ impl Candidates {
 
 impl Prepared {
     /// The plan of a results folder that still shows the rows `kept` in place of the ones to be run.
-    pub(super) fn plan_with(&self, kept: &BTreeMap<usize, PlannedDataset>) -> Plan {
+    pub(super) fn plan_with(&self, kept: &Kept) -> Plan {
         let mut plan = self.plan.clone();
         if kept.is_empty() {
             return plan;

@@ -4,7 +4,7 @@
 //! Plan and splits follow the spec and never shrink because a run is narrower than the spec or lacks data. A run
 //! that records a cell adds an entry to `runs` of the provenance; the keys at its top describe the first run.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -14,32 +14,54 @@ use super::cell::Circumstances;
 use super::host;
 use super::prepare::{Prepared, Source};
 use crate::ledger::provenance::{FILE, SPEC, SPLITS, append, hashes, read_object};
-use crate::ledger::{self, Contents, Plan, Record, SHARDS, Status, replace_json};
+use crate::ledger::{self, Contents, Plan, PlannedDataset, Record, SHARDS, Status, replace_json};
 
-/// Writes the plan with its spec and its splits, where the folder has others; gives the former plan.
+/// Rows that still show the former data of a dataset that changed, by their place in the plan.
+pub(super) type Kept = BTreeMap<usize, PlannedDataset>;
+
+/// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits; gives the plan that
+/// was there and the one that is there now.
+///
+/// Shards do this at the same time: a row that another one has switched is no longer kept, and a row that only another
+/// one knows stays. The plan is written last, so that the next run does all of it again if this one is killed.
 pub(super) fn write_plan(
     folder: &Path,
     prepared: &Prepared,
-    plan: &Plan,
-) -> io::Result<Option<Plan>> {
+    kept: &mut Kept,
+) -> io::Result<(Option<Plan>, Plan)> {
+    let _lock = ledger::lock(folder);
     // A plan that cannot be read is replaced.
     let former = Plan::read(folder).ok();
-    let is_same = former.as_ref().is_some_and(|former| former.describes(plan));
-    if !is_same {
-        plan.write(folder)?;
+    if let Some(former) = &former {
+        let is_there = |row: &PlannedDataset| {
+            let mut rows = former.datasets.iter();
+            rows.any(|known| known.name == row.name && known.hash == row.hash)
+        };
+        kept.retain(|_, row| is_there(row));
     }
+    let mut plan = prepared.plan_with(kept);
+    if let Some(former) = &former {
+        plan.learn_from(former);
+        plan.remember(former);
+    }
+    let is_same = former
+        .as_ref()
+        .is_some_and(|former| former.describes(&plan));
     // Another comment in the spec is not worth a new file.
     if !is_same || !folder.join(SPEC).exists() {
         write_spec(folder, prepared)?;
     }
-    grow_splits(folder, prepared, plan)?;
-    Ok(former)
+    grow_splits(folder, prepared, &plan)?;
+    if !is_same {
+        plan.write(folder)?;
+    }
+    Ok((former, plan))
 }
 
 /// Writes the plan of a results folder before its first run; rows of datasets whose data changed stay as they are.
 pub fn describe(folder: &Path, prepared: &Prepared) -> io::Result<()> {
-    let kept = prepared.changed.iter().cloned().collect();
-    write_plan(folder, prepared, &prepared.plan_with(&kept))?;
+    let mut kept = prepared.changed.iter().cloned().collect();
+    write_plan(folder, prepared, &mut kept)?;
     Ok(())
 }
 
@@ -55,7 +77,7 @@ fn write_spec(folder: &Path, prepared: &Prepared) -> io::Result<()> {
 /// Adds the splits of the plan that `splits.json` lacks.
 fn grow_splits(folder: &Path, prepared: &Prepared, plan: &Plan) -> io::Result<()> {
     let path = folder.join(SPLITS);
-    let mut known = read_object(&path);
+    let mut known = read_object(&path)?;
     let before = known.len();
     let mut all = Map::new();
     for (row, source) in plan.datasets.iter().zip(&prepared.sources) {
@@ -90,11 +112,13 @@ fn split_entry(source: &Source, number: usize, train: &[usize]) -> Value {
     })
 }
 
-/// How a run computes its cells.
+/// How a run computes its cells, and from which data.
 pub(super) struct Origin<'a> {
     pub circumstances: &'a Circumstances,
     pub jobs: usize,
     pub started: String,
+    /// Datasets that the run includes and has.
+    pub datasets: Vec<&'a PlannedDataset>,
 }
 
 /// Adds a run to the provenance. A shard has its own file, which `merge` joins with the folder's.
@@ -108,8 +132,9 @@ pub(super) fn add_run(
         circumstances,
         jobs,
         started,
+        datasets,
     } = origin;
-    let entry = json!({
+    let mut entry = json!({
         "version": circumstances.version,
         "git": circumstances.git,
         "started": started,
@@ -122,8 +147,11 @@ pub(super) fn add_run(
         },
         "jobs": jobs,
         "threads": circumstances.threads,
-        "data": hashes(plan.datasets.iter().filter(|row| !row.hash.is_empty())),
+        "data": hashes(datasets.iter().copied()),
     });
+    if let Some(part) = part {
+        entry["shard"] = json!(part);
+    }
     let own = folder.join(FILE);
     match part {
         None => append(&own, plan, entry),
@@ -141,13 +169,17 @@ pub(super) fn add_run(
 /// what the ledger knows about its first finished cell.
 pub(super) fn repair(folder: &Path, plan: &Plan, known: &Contents) -> io::Result<()> {
     let path = folder.join(FILE);
-    let mut provenance = read_object(&path);
+    let mut provenance = read_object(&path)?;
     if provenance.is_empty() {
         let mut records = known.records.iter();
         let Some(record) = records.find(|record| record.status == Status::Ok) else {
             return Ok(());
         };
         return append(&path, plan, entry_of(record, plan));
+    }
+    // Later versions lose no hash, and what they list describes the first run.
+    if provenance.contains_key("runs") {
+        return Ok(());
     }
     let finished: HashSet<&str> = (known.records.iter())
         .filter(|record| record.status == Status::Ok)

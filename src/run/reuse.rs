@@ -1,4 +1,4 @@
-//! Cells that another experiment's results hold already: taken over, not run again.
+//! Cells that another experiment's results hold already: reused, not run again.
 //!
 //! A cell's identity says all that its numbers depend on, and neither the experiment's name nor the
 //! method's label, so a record is as good in one results folder as in another.
@@ -6,15 +6,15 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::RunError;
 use super::folder::Folder;
-use super::recorded;
-use crate::ledger::{self, Contents, Plan, Record, Status};
+use super::{Options, Prepared, RunError, recorded};
+use crate::ledger::{self, Contents, Record, Status};
 
 /// Adds to `folder` what the results folder `other` knows of cells of the plan and `known` lacks;
 /// says how many that were. Cells of which the experiment wants something recorded that `other` lacks are run.
 pub fn take_over(
-    plan: &Plan,
+    prepared: &Prepared,
+    options: &Options,
     folder: &Folder,
     known: &mut Contents,
     other: &Path,
@@ -37,9 +37,10 @@ pub fn take_over(
         .map(|record| record.cell.clone())
         .collect();
     let mut taken = 0;
-    for cell in plan
-        .cells
-        .iter()
+    let plan = &prepared.plan;
+    let included = options.part.cells(plan).into_iter();
+    for cell in included
+        .map(|index| &plan.cells[index])
         .filter(|cell| !settled.contains(&cell.cell))
         .filter(|cell| !recorded::is_missing(plan, cell, other))
     {

@@ -123,6 +123,7 @@ pub fn plan() -> Plan {
         datasets,
         methods,
         cells,
+        remembered: Vec::new(),
     }
 }
 

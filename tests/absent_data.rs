@@ -380,6 +380,81 @@ fn what_left_the_spec_is_remembered() {
     }
 }
 
+/// Another spec takes finished cells out of the tables; a part of it must not do that to the rest.
+#[test]
+fn cells_that_leave_the_tables_are_announced() {
+    let folder = finished();
+    folder.write("two.yaml", format!("seed: 7\n{SPEC}"));
+    let only = "run two.yaml --only dataset=b --only split=0";
+    let ended = changes_nothing(&folder, only, 2);
+    assert_says(
+        &ended.err,
+        &[
+            "the spec changed, so 10 finished cells in results/two would leave the tables",
+            "--out",
+        ],
+    );
+    for command in ["check two.yaml", "run two.yaml --dry-run"] {
+        let ended = changes_nothing(&folder, command, 0);
+        assert_says(
+            &ended.err,
+            &["the spec changed: 12 finished cells in results/two leave the tables"],
+        );
+    }
+    folder.write("two.yaml", SPEC.replace("repeats: 3", "repeats: 2"));
+    let ended = folder.run("run two.yaml");
+    assert_says(
+        &ended.err,
+        &["the spec changed: 4 finished cells in results/two leave the tables"],
+    );
+    // More of everything takes nothing away.
+    folder.write("two.yaml", SPEC);
+    let ended = folder.run("run two.yaml --only dataset=b");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(!ended.err.contains("the spec changed"), "{}", ended.err);
+}
+
+#[test]
+fn tables_whose_ledger_is_gone_are_kept() {
+    let folder = finished();
+    let path = folder.path("results/two/ledger.jsonl");
+    let bytes = fs::read(&path).unwrap();
+    for text in [None, Some("")] {
+        match text {
+            None => fs::remove_file(&path).unwrap(),
+            Some(text) => fs::write(&path, text).unwrap(),
+        }
+        for command in ["run two.yaml", "render results/two", "check two.yaml"] {
+            let ended = changes_nothing(&folder, command, 2);
+            assert_says(
+                &ended.err,
+                &["results/two has no ledger any more", "--fresh"],
+            );
+        }
+    }
+    fs::write(&path, bytes).unwrap();
+    changes_nothing(&folder, "run two.yaml", 0);
+}
+
+#[test]
+fn figures_whose_traces_are_gone_are_kept() {
+    let folder = clone_of(&["fig-convergence"]);
+    let traces = folder.path("results/fig-convergence/traces");
+    fs::rename(&traces, folder.path("traces")).unwrap();
+    for command in [
+        "run experiments/fig-convergence.yaml --offline",
+        "render results/fig-convergence",
+    ] {
+        let ended = changes_nothing(&folder, command, 1);
+        assert_says(
+            &ended.err,
+            &["figures/convergence", "cannot be drawn again", "restore"],
+        );
+    }
+    fs::rename(folder.path("traces"), &traces).unwrap();
+    changes_nothing(&folder, "render results/fig-convergence", 0);
+}
+
 #[test]
 fn damaged_descriptions_are_never_replaced() {
     for name in ["splits.json", "provenance.json"] {

@@ -57,10 +57,7 @@ fn starting_over_is_refused_where_numbers_could_not_come_back() {
     }
     fs::remove_file(folder.path("a.csv")).unwrap();
     let ended = changes_nothing(&folder, "run two.yaml --fresh", 2);
-    assert_says(
-        &ended.err,
-        &["--fresh cannot compute `a` again", "6 cells", "a.csv"],
-    );
+    assert_says(&ended.err, &["two.yaml:3:29", "a.csv"]);
     // A dataset without a finished cell may be missing.
     let folder = Folder::new();
     folder.write(
@@ -87,6 +84,31 @@ fn starting_over_without_a_plan_or_a_name() {
     let ended = folder.run("run two.yaml --fresh --out ..");
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert_says(&ended.err, &["--fresh cannot rename ..", "--out"]);
+}
+
+/// Whoever stops a run that starts over gets the comparison when it is continued.
+#[test]
+fn the_comparison_survives_an_interruption() {
+    let folder = finished();
+    let mut child = folder
+        .command("run two.yaml --fresh --jobs 1")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while !folder.path("results/two/.compare-with").exists() && child.try_wait().unwrap().is_none()
+    {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ended = folder.run("run two.yaml");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert_says(
+        &ended.out,
+        &["compared with results/two.old-1: 12 accuracies are the same, 0 moved"],
+    );
+    assert!(!folder.run("run two.yaml").out.contains("compared with"));
 }
 
 /// A download that was not needed for finished cells is needed to compute them again.

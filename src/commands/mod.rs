@@ -128,9 +128,10 @@ impl From<RunError> for Failure {
 impl From<RenderError> for Failure {
     fn from(error: RenderError) -> Self {
         match error {
-            RenderError::NoFolder(_) | RenderError::NoPlan(_) | RenderError::NotOurs(_) => {
-                Self::input(error.to_string())
-            }
+            RenderError::NoFolder(_)
+            | RenderError::NoPlan(_)
+            | RenderError::NoLedger(_)
+            | RenderError::NotOurs(_) => Self::input(error.to_string()),
             other => Self::Other(other.to_string()),
         }
     }

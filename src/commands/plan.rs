@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use npsvcpp::data::Store;
 use npsvcpp::ledger::Plan;
-use npsvcpp::run::{self, Former, Prepared, estimate, size};
+use npsvcpp::render::{self, RenderError};
+use npsvcpp::run::{self, Former, Part, Prepared, estimate, size};
 use npsvcpp::spec::{Experiment, Loaded};
 
 use super::{Ending, Failure, counted, duration, load, store};
@@ -20,7 +21,7 @@ pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, 
         let loaded = load(path)?;
         let folder = Path::new("results").join(&loaded.experiment.name);
         let formers = [Former::read(&folder)];
-        let prepared = prepare(&loaded, &store, &formers, quiet)?;
+        let prepared = prepare(&loaded, &store, &formers, &Part::default(), quiet)?;
         ending = ending.max(show(&prepared, &formers[0]));
     }
     Ok(ending)
@@ -32,11 +33,15 @@ pub fn prepare(
     loaded: &Loaded,
     store: &Store,
     formers: &[Former],
+    part: &Part,
     quiet: bool,
 ) -> Result<Prepared, Failure> {
     let own = formers.first();
     if let Some(own) = own {
         refuse_other_experiment(own, &loaded.experiment.name)?;
+        if render::is_ledger_lost(&own.folder) {
+            return Err(RenderError::NoLedger(own.folder.clone()).into());
+        }
     }
     let display = Display::new(quiet);
     let prepared = run::prepare(loaded, store, formers, |event| display.loading(event));
@@ -45,6 +50,7 @@ pub fn prepare(
     if let Some(own) = own {
         refuse_loss(own, &prepared)?;
         announce_changes(own, &prepared);
+        announce_leaving(own, &prepared, part)?;
     }
     Ok(prepared)
 }
@@ -96,6 +102,24 @@ fn announce_changes(former: &Former, prepared: &Prepared) {
             short(&now.hash)
         );
     }
+}
+
+/// Finished cells that another spec takes out of the tables. A part of the plan must not do that to the rest of it.
+fn announce_leaving(former: &Former, prepared: &Prepared, part: &Part) -> Result<(), Failure> {
+    let (leaving, for_good) = former.leaving(prepared, part);
+    let folder = former.folder.display();
+    if for_good > 0 && !part.only.is_empty() {
+        return Err(Failure::input(format!(
+            "the spec changed, so {} in {folder} would leave the tables, and --only does not compute them again; run the \
+             whole spec, restore it, or choose another folder with --out",
+            counted(for_good, "finished cell")
+        )));
+    }
+    if leaving > 0 {
+        let cells = counted(leaving, "finished cell");
+        note!("the spec changed: {cells} in {folder} leave the tables; they stay in the ledger");
+    }
+    Ok(())
 }
 
 /// As much of a hash as tells files apart.

@@ -38,15 +38,15 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
     let devices = devices(arguments)?;
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
+    let mut cannot_run = 0;
     // Each experiment's data is let go with it.
     for (index, experiment) in experiments.into_iter().enumerate() {
         if !quiet {
             experiment.note_absent_data(&arguments.only);
         }
-        let former = match arguments.fresh {
-            true => experiment.set_aside()?,
-            false => None,
-        };
+        if arguments.fresh {
+            experiment.set_aside()?;
+        }
         let options = options(arguments, &cores, &devices, &experiment.former.folder)?;
         let display = Display::new(quiet);
         let prepared = &experiment.prepared;
@@ -55,10 +55,16 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         if arguments.shard.is_none() {
             show_tables(prepared, &mut outcome, &options)?;
         }
-        if let Some(former) = &former {
-            compare(former, &options.out)?;
+        if outcome.left == 0 {
+            run::take_set_aside(&options.out)
+                .map_or(Ok(()), |former| compare(&former, &options.out))?;
         }
         ending = ending.max(report(prepared, &outcome, &options, quiet));
+        cannot_run += outcome
+            .cannot_run
+            .iter()
+            .map(|(_, cells)| cells)
+            .sum::<usize>();
         if interrupted.load(Ordering::SeqCst)
             && let Some(undone) = undone(outcome.left, specs.len() - index - 1)
         {
@@ -69,6 +75,10 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
             note!("interrupted: {undone}; run {command} to continue");
             return Ok(Ending::Interrupted);
         }
+    }
+    if specs.len() > 1 && cannot_run > 0 && !quiet {
+        let cells = counted(cannot_run, "cell");
+        show!("in all, {cells} cannot run here; the last lines of each experiment say why");
     }
     Ok(ending)
 }
@@ -98,7 +108,7 @@ impl Experiment {
             return Self::start_over(loaded, formers.swap_remove(0), store, quiet);
         }
         formers.extend(arguments.reuse.iter().map(|dir| Former::read(dir)));
-        let prepared = plan::prepare(loaded, store, &formers, quiet)?;
+        let prepared = plan::prepare(loaded, store, &formers, &part(arguments), quiet)?;
         check_filters(arguments, &prepared)?;
         let former = formers.swap_remove(0);
         Ok(Self { prepared, former })
@@ -118,13 +128,13 @@ impl Experiment {
                 former.folder.display()
             )));
         }
-        let prepared = plan::prepare(loaded, store, &[], quiet)?;
+        let prepared = plan::prepare(loaded, store, &[], &Part::default(), quiet)?;
         for (name, reason) in &prepared.missing {
             let cells = former.finished_of(name).count();
             if cells > 0 {
-                let (folder, cells) = (former.folder.display(), counted(cells, "cell"));
+                let (folder, cells) = (former.folder.display(), counted(cells, "finished cell"));
                 return Err(Failure::input(format!(
-                    "--fresh cannot compute `{name}` again, of which {folder} has {cells}: {reason}"
+                    "--fresh cannot compute `{name}` again, and {folder} has {cells} of it: {reason}"
                 )));
             }
         }
@@ -172,18 +182,18 @@ impl Experiment {
         }
     }
 
-    /// Moves the results folder aside, if there is one; gives its new path.
-    fn set_aside(&self) -> Result<Option<PathBuf>, Failure> {
+    /// Moves the results folder aside, if there is one.
+    fn set_aside(&self) -> Result<(), Failure> {
         let folder = &self.former.folder;
         if self.former.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         run::refuse_locked(folder)?;
         let aside = run::set_aside(folder).map_err(|error| {
             Failure::Other(format!("cannot rename {}: {error}", folder.display()))
         })?;
         show!("moved {} to {}", folder.display(), aside.display());
-        Ok(Some(aside))
+        Ok(())
     }
 }
 

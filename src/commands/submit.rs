@@ -9,7 +9,7 @@ use npsvcpp::ledger::{self, Contents};
 use npsvcpp::model::deep::{self, NoDevice};
 use npsvcpp::render;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Queue, Submission, array_list, quoted};
-use npsvcpp::run::{self, Former, Prepared, group_count};
+use npsvcpp::run::{self, Former, Part, Prepared, group_count};
 use npsvcpp::spec::{Resources, Slurm};
 
 use super::{Ending, Failure, load, plan, store, submitted};
@@ -26,7 +26,8 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
     let out = arguments.out.clone().unwrap_or_else(default);
     // What can be downloaded is downloaded here: nodes of a cluster often have no network.
     let formers = [Former::read(&out)];
-    let prepared = plan::prepare(&loaded, &store(&arguments.data)?, &formers, quiet)?;
+    let store = store(&arguments.data)?;
+    let prepared = plan::prepare(&loaded, &store, &formers, &Part::default(), quiet)?;
     for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
         note!("not on this machine: {error}");
     }

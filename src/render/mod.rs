@@ -41,7 +41,7 @@ pub use figure::{Drawn, figures};
 pub use latex::Latex;
 pub use markdown::Markdown;
 pub use marks::{Comparison, Verdict};
-pub use outputs::{FORMAT, Files, indexed, is_index_current};
+pub use outputs::{FORMAT, Files, indexed, is_index_current, is_ledger_lost};
 #[cfg(feature = "parquet")]
 pub use parquet::CellsParquet;
 pub use report::Report;
@@ -87,12 +87,26 @@ pub enum RenderError {
     #[error("there is no folder {}", .0.display())]
     NoFolder(PathBuf),
     #[error(
-        "{} has no {}, so it is not the results folder of a run; name the folder that \
-         `npsvcpp run` wrote, such as results/<spec name>",
+        "{} has no {}, so it is not the results folder of a run, or the file was deleted; name the folder that \
+         `npsvcpp run` wrote, such as results/<spec name>, or run its spec again",
         .0.display(),
         Plan::FILE
     )]
     NoPlan(PathBuf),
+    #[error(
+        "{} has no ledger any more, but tables that were made from one; restore {}, or start over with `run --fresh`",
+        .0.display(),
+        ledger::FILE
+    )]
+    NoLedger(PathBuf),
+    #[error(
+        "{} cannot be drawn again, because the traces or maps that it was drawn from are missing; restore the folders \
+         {} and {}, or start over with `run --fresh`",
+        .0.display(),
+        ledger::TRACES,
+        ledger::Embedding::FOLDER
+    )]
+    NoTraces(PathBuf),
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error(
@@ -299,9 +313,11 @@ pub fn summarise(
     inputs.add_plan(plan);
     inputs.add_json("provenance", &summary.origin);
     inputs.add_json("spec", &summary.spec);
-    sidecar::read(dir, &mut summary, &mut inputs);
+    let mut traced = outputs::Inputs::default();
+    sidecar::read(dir, &mut summary, &mut traced);
     summary.ledger = ledger;
     summary.inputs = inputs.hash();
+    summary.traced = traced.hash();
     // A torn line whose cell was run again takes nothing from the table.
     if passed_over > 0 && !summary.counts.complete() {
         let lines = text::counted(passed_over, "line");

@@ -25,6 +25,9 @@ pub const FORMAT: u32 = 1;
 pub(super) const FILE: &str = "outputs.json";
 /// Name of the list next to the page over several experiments.
 pub(super) const INDEX: &str = "index.outputs.json";
+/// Sources of a table: its ledgers, and the traces and maps next to them.
+const LEDGER: &str = "ledger";
+const TRACES: &str = "traces";
 /// The one file that not every build can write.
 const PARQUET: &str = "cells.parquet";
 
@@ -173,9 +176,24 @@ pub fn is_index_current(dir: &Path) -> bool {
     list.is_current(dir, &sources, &[super::report::INDEX.to_owned()])
 }
 
+/// Whether the ledgers of a results folder are gone although its files were made from some.
+pub fn is_ledger_lost(dir: &Path) -> bool {
+    let Some(list) = Outputs::read(dir, FILE) else {
+        return false;
+    };
+    let ledgers = ledger::ledgers(dir).unwrap_or_default();
+    let is_empty = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() == 0);
+    let are_gone = ledgers.iter().all(|path| !path.exists() || is_empty(path));
+    are_gone && ledger::hash(dir).is_ok_and(|now| list.sources.get(LEDGER) != Some(&now))
+}
+
 /// What a table was made from.
 fn sources(summary: &Summary) -> BTreeMap<String, String> {
-    let sources = [("ledger", &summary.ledger), ("inputs", &summary.inputs)];
+    let sources = [
+        (LEDGER, &summary.ledger),
+        ("inputs", &summary.inputs),
+        (TRACES, &summary.traced),
+    ];
     (sources.into_iter())
         .map(|(name, hash)| (name.to_owned(), hash.clone()))
         .collect()
@@ -192,6 +210,7 @@ fn write(
     known: impl IntoIterator<Item = String>,
 ) -> Result<Files, RenderError> {
     let former = Outputs::read(dir, list);
+    refuse_lost_traces(dir, former.as_ref(), &sources, &files)?;
     let mut outputs = Outputs {
         format: FORMAT,
         sources,
@@ -228,6 +247,27 @@ fn write(
         written.push(path);
     }
     Ok(Files { all, written })
+}
+
+/// Figures that were drawn from traces or maps are not removed because these are gone.
+fn refuse_lost_traces(
+    dir: &Path,
+    former: Option<&Outputs>,
+    sources: &BTreeMap<String, String>,
+    files: &[(String, Vec<u8>)],
+) -> Result<(), RenderError> {
+    let Some(former) = former.filter(|former| former.format == FORMAT) else {
+        return Ok(());
+    };
+    let is_same = |(name, hash): (&String, &String)| sources.get(name) == Some(hash);
+    let mut others = former.sources.iter().filter(|(name, _)| *name != TRACES);
+    let has_figure = |name: &&String| name.starts_with("figures/") && dir.join(name).is_file();
+    let is_gone = |name: &&String| !files.iter().any(|(file, _)| file == *name);
+    let mut figures = former.files.keys().filter(has_figure).filter(is_gone);
+    match figures.next() {
+        Some(figure) if others.all(is_same) => Err(RenderError::NoTraces(dir.join(figure))),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a build that cannot write `cells.parquet` keeps the one that is there: unless it is known to be outdated or

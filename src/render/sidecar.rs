@@ -66,7 +66,7 @@ impl Trace {
 struct Damaged;
 
 /// Reads what there is: of every cell of the table, the first split's. Damaged files are passed over, with a
-/// warning. What is read goes into the hash `inputs`.
+/// warning. What is read goes into the hash.
 pub(super) fn read(dir: &Path, summary: &mut Summary, inputs: &mut Inputs) {
     let mut traces = Vec::new();
     let mut maps = Vec::new();

@@ -72,6 +72,8 @@ pub struct Summary {
     pub ledger: String,
     /// Hash of everything else that was read.
     pub inputs: String,
+    /// Hash of the traces and maps that were read.
+    pub traced: String,
 }
 
 /// A method of the table.
@@ -203,6 +205,7 @@ impl Summary {
             spec: None,
             ledger: String::new(),
             inputs: String::new(),
+            traced: String::new(),
         };
         for text in unknown_reference.into_iter().chain(unknown_table) {
             summary.warn("unknown-name", text);

@@ -4,10 +4,11 @@
 //! the folder's plan (hash, shape, class names, splits) takes its place, so that finished cells keep their identity.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::prepare::Prepared;
+use super::shard::Part;
 use crate::ledger::{self, Plan, PlannedCell, PlannedDataset, Record, Remembered, Status};
 use crate::spec::{DatasetSpec, Experiment};
 
@@ -93,6 +94,44 @@ impl Former {
         let missing = prepared.missing.iter().map(|(name, _)| name);
         let lost = missing.map(|name| (name.clone(), self.lost_of(name, &prepared.plan)));
         lost.filter(|(_, cells)| *cells > 0).collect()
+    }
+
+    /// Finished cells that are not in the plan any more: all of them, and those that `part` does not compute again.
+    pub fn leaving(&self, prepared: &Prepared, part: &Part) -> (usize, usize) {
+        let Some(former) = self
+            .plan
+            .as_ref()
+            .filter(|plan| !plan.describes(&prepared.plan))
+        else {
+            return (0, 0);
+        };
+        let plan = &prepared.plan;
+        // Changed data is announced by itself, and its rows stay until they are computed.
+        let changed: HashSet<&str> = (prepared.changed.iter())
+            .map(|(index, _)| plan.datasets[*index].name.as_str())
+            .collect();
+        let planned: HashSet<&str> = plan.cells.iter().map(|cell| cell.cell.as_str()).collect();
+        let place = |plan: &Plan, cell: &PlannedCell| {
+            let dataset = plan.datasets[cell.dataset].name.clone();
+            (dataset, plan.methods[cell.method].label.clone(), cell.split)
+        };
+        let chosen: HashSet<usize> = part.cells(plan).into_iter().collect();
+        let cells = plan.cells.iter().enumerate();
+        let skipped: HashSet<_> = cells
+            .filter(|(index, _)| !chosen.contains(index))
+            .map(|(_, cell)| place(plan, cell))
+            .collect();
+        let leaving = former.cells.iter().filter(|cell| {
+            !planned.contains(cell.cell.as_str())
+                && !changed.contains(former.datasets[cell.dataset].name.as_str())
+                && self.is_finished(&cell.cell)
+        });
+        let leaving: Vec<_> = leaving.map(|cell| place(former, cell)).collect();
+        let for_good = leaving
+            .iter()
+            .filter(|place| skipped.contains(*place))
+            .count();
+        (leaving.len(), for_good)
     }
 
     fn lost_of(&self, dataset: &str, plan: &Plan) -> usize {

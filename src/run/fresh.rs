@@ -18,7 +18,11 @@ pub fn is_set_aside(folder: &Path) -> bool {
     })
 }
 
-/// Renames `results/x` to `results/x.old-1`, or to the first number that is free, and gives the new path.
+/// Names the folder that was moved aside, in the new one, until both are compared.
+const NOTE: &str = ".compare-with";
+
+/// Renames `results/x` to `results/x.old-1`, or to the first number that is free, and gives the new path. A new folder
+/// takes its place.
 pub fn set_aside(folder: &Path) -> io::Result<PathBuf> {
     let name = folder.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     for number in 1.. {
@@ -27,6 +31,9 @@ pub fn set_aside(folder: &Path) -> io::Result<PathBuf> {
         let aside = folder.with_file_name(aside);
         if aside.symlink_metadata().is_err() {
             std::fs::rename(folder, &aside)?;
+            std::fs::create_dir(folder)?;
+            let name = aside.file_name().unwrap_or_default();
+            ledger::replace(&folder.join(NOTE), name.as_encoded_bytes())?;
             ledger::sync_folder(aside.parent().unwrap_or(Path::new(""))).or_else(|error| {
                 match error.kind() {
                     // A folder without a parent in its path lies in the current one.
@@ -38,6 +45,14 @@ pub fn set_aside(folder: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// The folder that was moved aside and not compared yet, if there is one; it is given once.
+pub fn take_set_aside(folder: &Path) -> Option<PathBuf> {
+    let note = folder.join(NOTE);
+    let aside = folder.with_file_name(std::fs::read_to_string(&note).ok()?);
+    std::fs::remove_file(note).ok()?;
+    aside.is_dir().then_some(aside)
 }
 
 /// New numbers next to the former ones.
@@ -181,8 +196,8 @@ mod tests {
     #[test]
     fn the_first_free_number_is_taken() {
         let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("x")).unwrap();
         for expected in ["x.old-1", "x.old-2"] {
-            std::fs::create_dir(dir.path().join("x")).unwrap();
             let aside = set_aside(&dir.path().join("x")).unwrap();
             assert_eq!(aside, dir.path().join(expected));
             assert!(aside.is_dir());

@@ -27,7 +27,7 @@ pub use cost::{Estimate, estimate, size};
 pub use filter::Filter;
 pub use folder::refuse_locked;
 pub use former::Former;
-pub use fresh::{Comparison, compare, is_set_aside, set_aside};
+pub use fresh::{Comparison, compare, is_set_aside, set_aside, take_set_aside};
 pub use prepare::{Candidates, Loading, Prepared, Source, prepare};
 pub use provenance::describe as write_plan;
 pub use select::{Edge, End, Selection};

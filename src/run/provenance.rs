@@ -47,10 +47,7 @@ pub(super) fn write_plan(
     let is_same = former
         .as_ref()
         .is_some_and(|former| former.describes(&plan));
-    // Another comment in the spec is not worth a new file.
-    if !is_same || !folder.join(SPEC).exists() {
-        write_spec(folder, prepared)?;
-    }
+    write_spec(folder, prepared)?;
     grow_splits(folder, prepared, &plan)?;
     if !is_same {
         plan.write(folder)?;

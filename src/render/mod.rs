@@ -287,6 +287,9 @@ fn unreadable_ledger(dir: &Path, source: io::Error) -> RenderError {
 /// The table of a results folder, and a sentence per line of the ledger that was passed over.
 pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
     let plan = plan(dir)?;
+    if is_ledger_lost(dir) {
+        return Err(RenderError::NoLedger(dir.to_path_buf()));
+    }
     // First the hash: if a run appends to the ledger meanwhile, the table counts as outdated.
     let hash = ledger::hash(dir).map_err(|source| unreadable_ledger(dir, source))?;
     let mut contents = records(dir)?;

@@ -208,14 +208,16 @@ pub(super) fn sentence(method: &str, table: &str, claims: &[Claim]) -> Option<St
     ))
 }
 
+/// What the answers mean where networks are trained on a single split.
+pub(super) const OF_TRAININGS: &str = " Several trainings on one split get one answer, by the paired t-test over \
+    trainings. Where there is one training, or another problem than the paper's, only the order is compared.";
+
 /// What the answers mean.
 pub(super) fn legend(method: &str) -> String {
     format!(
         "A claim is a cell of the paper's table with a lower mean than {method}'s. It holds if \
          {method} is better here too and significantly so at level {LEVEL}, is contradicted if the \
          rival is, and is open otherwise; first by the paper's paired t-test, then by the one \
-         corrected for overlapping training sets. Several trainings on one split get one answer, by the \
-         paired t-test over trainings. Where there is one training, or another problem than the paper's, \
-         only the order is compared."
+         corrected for overlapping training sets."
     )
 }

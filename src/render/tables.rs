@@ -131,6 +131,12 @@ pub(super) fn paper_claims(summary: &Summary) -> Option<TextTable> {
     if summary.claims.is_empty() {
         return None;
     }
+    let has_trainings = summary.rows.iter().any(|row| row.trainings.is_some());
+    let trainings = if has_trainings {
+        claims::OF_TRAININGS
+    } else {
+        ""
+    };
     let mut columns: Vec<usize> = summary.claims.iter().map(|claim| claim.column).collect();
     columns.sort_unstable();
     columns.dedup();
@@ -168,7 +174,7 @@ pub(super) fn paper_claims(summary: &Summary) -> Option<TextTable> {
         header,
         rows,
         note: format!(
-            "{} The paper's mark comes first; – where the paper claims nothing.",
+            "{}{trainings} The paper's mark comes first; – where the paper claims nothing.",
             claims::legend(label)
         ),
     })

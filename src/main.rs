@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     // Tests say in the environment which write is to fail.
     #[cfg(feature = "failpoints")]
     let _failures = fail::FailScenario::setup();
+    ask_for_large_pages();
     let cli = Cli::parse();
     let code = match dispatch(&cli) {
         Ok(ending) => ending.code(),
@@ -32,6 +33,15 @@ fn main() -> ExitCode {
             output::note!("npsvcpp: failed to write to standard output: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Has libtorch ask for pages of 2 MiB: a training on images allocates gigabytes in every step.
+fn ask_for_large_pages() {
+    const KEY: &str = "THP_MEM_ALLOC_ENABLE";
+    if cfg!(feature = "deep") && std::env::var_os(KEY).is_none() {
+        // SAFETY: no other thread is there yet that could read the environment.
+        unsafe { std::env::set_var(KEY, "1") };
     }
 }
 

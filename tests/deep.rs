@@ -58,14 +58,13 @@ fn a_residual_network_agrees_with_another_implementation() {
         return;
     };
     let check: Value = serde_json::from_slice(&fs::read(folder.join(CHECK)).unwrap()).unwrap();
-    let encoder = Encoder {
-        spec: EncoderSpec {
-            network: Backbone::Resnet50,
-            weights: None,
-            conventions: Conventions::Keras,
-        },
-        weights: folder.join("weights/resnet50-imagenet-v1.safetensors"),
+    let spec = EncoderSpec {
+        network: Backbone::Resnet50,
+        conventions: Conventions::Keras,
+        ..EncoderSpec::default()
     };
+    let weights = folder.join("weights/resnet50-imagenet-v1.safetensors");
+    let encoder = Encoder::new(spec, weights).unwrap();
     let network = encoder.network(Device::Cpu).unwrap();
     let encode = |pixels: &Tensor| {
         let phi = tch::no_grad(|| network.forward(&network.conventions().normalise(pixels), false));
@@ -234,7 +233,8 @@ fn a_training_that_goes_on_ends_with_the_same_weights() {
         let whole = train(&digits.problem, method, &params, &Surroundings::default());
         // A checkpoint of some epoch before the last, taken while the training goes on.
         let path = folder.path().join(format!("{method}.safetensors"));
-        let taken = folder.path().join(format!("{method}-taken.safetensors"));
+        let taken = folder.path().join(format!("taken/{method}.safetensors"));
+        fs::create_dir_all(folder.path().join("taken")).unwrap();
         let surroundings = |checkpoint: &Path| Surroundings {
             device: String::new(),
             checkpoint: Some(checkpoint.to_path_buf()),
@@ -367,10 +367,13 @@ fn devices_are_named_and_a_missing_one_is_said() {
     if tch::Cuda::device_count() > 0 {
         return;
     }
-    let ended = folder.run("run spec.yaml --offline --device cuda:0 --only method=cross-entropy");
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    let said = "--device cuda:0 is not to be had (libtorch finds no CUDA device): using the CPU";
-    assert!(ended.err.contains(said), "{}", ended.err);
+    for devices in ["cuda:0", "cpu,cuda:0"] {
+        let ended = folder.run(&format!("run spec.yaml --offline --device {devices}"));
+        assert_eq!(ended.code, 2, "{}", ended.err);
+        let said = "--device cuda:0: libtorch finds no CUDA device";
+        assert!(ended.err.contains(said), "{}", ended.err);
+        assert!(!folder.path("results").exists(), "nothing was begun");
+    }
 }
 
 /// A folder with a small collection in DTD's layout, of two classes, and an encoder for it.
@@ -503,7 +506,7 @@ fn a_map_is_made_of_what_a_network_learnt() {
 fn what_is_wrong_with_images_and_weights_is_named() {
     let folder = textures();
     let refused = |sentence: &str| {
-        let ended = folder.run("check spec.yaml --data data --offline");
+        let ended = folder.run("run spec.yaml --data data --offline");
         assert_eq!(ended.code, 2, "{}", ended.err);
         assert!(ended.err.contains(sentence), "{sentence}\n{}", ended.err);
     };

@@ -1,6 +1,6 @@
 //! `data fetch|verify|path`.
 
-use npsvcpp::data::{self, DataError, Fetched, SIDE};
+use npsvcpp::data::{self, DataError, Fetched};
 
 use super::{Ending, Failure, store};
 use crate::cli::{DataAction, DataNames};
@@ -37,7 +37,7 @@ fn verify(arguments: &DataNames) -> Result<Ending, Failure> {
         let mut text = match &dataset.images {
             None => format!("{samples} samples x {dims} dims x {classes} classes"),
             Some(_) => {
-                format!("{samples} images (resized to {SIDE} x {SIDE}) x {classes} classes")
+                format!("{samples} images x {classes} classes")
             }
         };
         text += &format!(", sha256 of the values {}", dataset.hash);

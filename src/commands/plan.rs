@@ -15,7 +15,7 @@ use crate::output::{self, note};
 use crate::progress::Display;
 
 pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, Failure> {
-    let store = store(data)?;
+    let store = store(data)?.for_plan();
     let mut ending = Ending::Complete;
     for path in specs {
         let loaded = load(path)?;

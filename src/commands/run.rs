@@ -25,7 +25,13 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     refuse_equal_names(&specs)?;
     refuse_no_results(&arguments.reuse)?;
-    let store = store(&arguments.data)?;
+    let devices = devices(arguments)?;
+    let store = store(&arguments.data)?.on_device(&devices[0]);
+    let store = if arguments.dry_run {
+        store.for_plan()
+    } else {
+        store
+    };
     let experiments = specs
         .iter()
         .map(|loaded| Experiment::prepare(loaded, arguments, &store, quiet))
@@ -35,7 +41,6 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         return Ok(endings.max().unwrap_or(Ending::Complete));
     }
     let cores = Cores::granted(arguments);
-    let devices = devices(arguments)?;
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
     let mut cannot_run = 0;
@@ -312,7 +317,7 @@ fn options(
     })
 }
 
-/// The devices asked for that there are, or the CPU where there is none; either is said.
+/// The devices asked for, all of which must be there; the CPU where none is asked for.
 fn devices(arguments: &RunArgs) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     for asked in &arguments.device {
@@ -322,18 +327,14 @@ fn devices(arguments: &RunArgs) -> Result<Vec<String>, Failure> {
                 let message = format!("--device {asked} {}", deep::NEEDS_DEEP);
                 return Err(Failure::input(message));
             }
-            Err(NoDevice::NotThere(reason)) if arguments.device.len() > 1 => {
-                note!("--device {asked} is not to be had ({reason}): doing without it");
-            }
             Err(NoDevice::NotThere(reason)) => {
-                note!("--device {asked} is not to be had ({reason}): using the CPU");
+                let message =
+                    format!("--device {asked}: {reason}, expected cpu or a device it finds");
+                return Err(Failure::input(message));
             }
         }
     }
     if found.is_empty() {
-        if arguments.device.len() > 1 {
-            note!("no device is left: using the CPU");
-        }
         found.push("cpu".to_owned());
     }
     Ok(found)

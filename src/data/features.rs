@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ndarray::Axis;
+use ndarray::{Array2, Axis};
 
 use super::error::{DataError, Place};
 use super::files::read_npy;
 use super::manifest::Manifest;
 use super::npy::{self, Npy};
+use super::validation::Part;
 use super::{Samples, mat};
 
 /// Loader of the registry: training features and labels, test features and labels.
@@ -20,11 +21,38 @@ pub(crate) fn train_and_test(_: &Manifest, paths: &[PathBuf]) -> Result<Samples,
 }
 
 /// Loader of the registry: features of all images of Flowers-102 in their order, `imagelabels.mat`
-/// and `setid.mat`. The validation images take no part.
+/// and `setid.mat`, the validation images left out.
 pub(crate) fn flowers(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError> {
     let [features, labels, split] = paths else {
         return Ok(Samples::default());
     };
+    let (all, labels) = flower_features(features, labels)?;
+    let [train, _, test] = flower_split(split, labels.len())?;
+    let order = [train, test].concat();
+    Ok(Samples {
+        x: all.select(Axis(0), &order),
+        labels: order.iter().map(|&i| labels[i].clone()).collect(),
+    })
+}
+
+/// The validation images of the same files.
+pub(crate) fn flowers_validation(_: &Manifest, paths: &[PathBuf]) -> Result<Part, DataError> {
+    let [features, labels, split] = paths else {
+        return Ok(Part::default());
+    };
+    let (all, labels) = flower_features(features, labels)?;
+    let [_, order, _] = flower_split(split, labels.len())?;
+    Ok(Part {
+        x: all.select(Axis(0), &order),
+        images: None,
+        labels: order.iter().map(|&i| labels[i].clone()).collect(),
+    })
+}
+
+fn flower_features(
+    features: &Path,
+    labels: &Path,
+) -> Result<(Array2<f64>, Vec<String>), DataError> {
     let bytes = npy::read_bytes(features)?;
     let all = Npy::parse(&bytes, features)?.matrix()?;
     let labels = flower_labels(labels)?;
@@ -33,11 +61,7 @@ pub(crate) fn flowers(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataEr
         let expected = format!("{}, one for each label", labels.len());
         return Err(DataError::content(features, Place::File, found, expected));
     }
-    let order = flower_split(split, labels.len())?.concat();
-    Ok(Samples {
-        x: all.select(Axis(0), &order),
-        labels: order.iter().map(|&i| labels[i].clone()).collect(),
-    })
+    Ok((all, labels))
 }
 
 /// The label of every image.
@@ -47,9 +71,9 @@ pub(crate) fn flower_labels(path: &Path) -> Result<Vec<String>, DataError> {
     Ok(labels.iter().map(f64::to_string).collect())
 }
 
-/// Training and test images, counted from 0.
-pub(crate) fn flower_split(path: &Path, images: usize) -> Result<[Vec<usize>; 2], DataError> {
-    let file = mat::read(path, &["trnid", "tstid"])?;
+/// Training, validation and test images, counted from 0.
+pub(crate) fn flower_split(path: &Path, images: usize) -> Result<[Vec<usize>; 3], DataError> {
+    let file = mat::read(path, &["trnid", "valid", "tstid"])?;
     let part = |name: &str| -> Result<Vec<usize>, DataError> {
         let ids = file.matrix(name)?.values.iter();
         ids.map(|&id| match id {
@@ -61,5 +85,5 @@ pub(crate) fn flower_split(path: &Path, images: usize) -> Result<[Vec<usize>; 2]
         })
         .collect()
     };
-    Ok([part("trnid")?, part("tstid")?])
+    Ok([part("trnid")?, part("valid")?, part("tstid")?])
 }

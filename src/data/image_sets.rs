@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::read::GzDecoder;
+use ndarray::Array2;
 
 use super::error::{DataError, Place};
 use super::features::{flower_labels, flower_split};
 use super::images::Images;
+use super::manifest::Manifest;
+use super::validation::Part;
 
 /// Images, the label of each, and how many of the first are for training.
 pub(crate) struct ImageSet {
@@ -231,14 +234,15 @@ fn cifar_sheets(folder: &Path) -> Result<Vec<Vec<u8>>, DataError> {
     Ok(parts)
 }
 
-/// Flowers-102: `jpg/image_00001.jpg` and on, `imagelabels.mat`, `setid.mat`. The validation images
-/// take no part.
+/// Flowers-102: `jpg/image_00001.jpg` and on, `imagelabels.mat`, `setid.mat`, the validation
+/// images left out.
 pub(crate) fn flowers102(folder: &Path) -> Result<ImageSet, DataError> {
     let labels = flower_labels(&folder.join("imagelabels.mat"))?;
     let split = flower_split(&folder.join("setid.mat"), labels.len())?;
     let path = |i: usize| folder.join("jpg").join(format!("image_{:05}.jpg", i + 1));
-    let all: usize = split.iter().map(Vec::len).sum();
-    let [train, test] = split
+    let [train, _, test] = split;
+    let all = train.len() + test.len();
+    let [train, test] = [train, test]
         .map(|part| -> Vec<usize> { part.into_iter().filter(|&i| path(i).is_file()).collect() });
     let found = train.len() + test.len();
     if train.is_empty() || test.is_empty() {
@@ -268,6 +272,30 @@ pub(crate) fn flowers102(folder: &Path) -> Result<ImageSet, DataError> {
         labels: order.iter().map(|&i| labels[i].clone()).collect(),
         train: train.len(),
         notes: if found < all { vec![note] } else { Vec::new() },
+    })
+}
+
+/// The validation images of Flowers-102.
+pub(crate) fn flowers102_validation(_: &Manifest, paths: &[PathBuf]) -> Result<Part, DataError> {
+    let [folder, ..] = paths else {
+        return Ok(Part::default());
+    };
+    let labels = flower_labels(&folder.join("imagelabels.mat"))?;
+    let [_, validation, _] = flower_split(&folder.join("setid.mat"), labels.len())?;
+    let path = |i: usize| folder.join("jpg").join(format!("image_{:05}.jpg", i + 1));
+    if let Some(&missing) = validation.iter().find(|&&i| !path(i).is_file()) {
+        let expected = "all validation images";
+        return Err(DataError::content(
+            &path(missing),
+            Place::File,
+            "no such file",
+            expected,
+        ));
+    }
+    Ok(Part {
+        x: Array2::zeros((validation.len(), 0)),
+        images: Some(Images::files(validation.iter().map(|&i| path(i)).collect())),
+        labels: validation.iter().map(|&i| labels[i].clone()).collect(),
     })
 }
 

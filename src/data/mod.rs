@@ -24,13 +24,15 @@ pub mod registry;
 pub mod split;
 mod store;
 mod text;
+mod validation;
 
 pub use download::Progress;
 pub use error::{DataError, Place};
 pub use files::load_files;
-pub use images::{Encoder, Images, SIDE};
+pub use images::{Encoder, Images};
 pub use split::{Split, folds, splits, stratified_part, subsample};
 pub use store::{Description, Fetched, Location, Store, describe, fetch, path, verify};
+pub use validation::Validation;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,6 +70,8 @@ pub struct Dataset {
     pub fixed_train: Option<usize>,
     /// For images that no encoder has made vectors of, or did: the images themselves.
     pub images: Option<Arc<Images>>,
+    /// Samples at the end that are neither for training nor for testing, where they were asked for.
+    pub validation: Option<Validation>,
     /// What made `x` of the images.
     pub encoder: Option<Encoder>,
     /// Remarks for the report, such as a class count that differs from the paper's.
@@ -156,6 +160,7 @@ impl Dataset {
             hash,
             fixed_train,
             images: None,
+            validation: None,
             encoder: None,
             notes: Vec::new(),
         })
@@ -176,27 +181,31 @@ impl Dataset {
             hash: hex(&hash.finalize()),
             fixed_train: Some(set.train),
             images: Some(Arc::new(set.images)),
+            validation: None,
             encoder: None,
             notes: set.notes,
         })
     }
 
     /// The same samples as the vectors that `encoder`, of this hash, made of them.
-    #[cfg(feature = "deep")]
-    pub(crate) fn encoded(mut self, x: Array2<f64>, encoder: Encoder, hash: &str) -> Self {
+    pub(crate) fn encoded(
+        mut self,
+        x: Array2<f64>,
+        images: Images,
+        encoder: Encoder,
+        hash: &str,
+    ) -> Self {
         self.hash = hex(&Sha256::digest(format!("{} {hash}", self.hash)));
         self.x = x;
-        let network = format!("{:?}", encoder.spec.network).to_lowercase();
-        let note = "the vectors are those of a frozen encoder";
-        self.notes
-            .push(format!("{note}, a {network} with given weights"));
+        self.images = Some(Arc::new(images));
+        self.notes.push(encoder.note());
         self.encoder = Some(encoder);
         self
     }
 
-    /// Number of samples of each class.
+    /// Number of samples of each class, those for validation apart.
     pub fn class_counts(&self) -> Vec<usize> {
-        counts(&self.y, self.classes.len())
+        counts(&self.y[..self.own_samples()], self.classes.len())
     }
 }
 

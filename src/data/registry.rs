@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use super::error::DataError;
 use super::image_sets::ImageLoader;
 use super::manifest::Manifest;
+use super::validation::ValidationLoader;
 use super::{Samples, binalpha, chg, embedded, features, image_sets, libsvm, news};
 
 /// Reads the files of a manifest, given in its order.
@@ -16,6 +17,8 @@ pub(crate) type Loader = fn(&Manifest, &[PathBuf]) -> Result<Samples, DataError>
 pub struct Entry {
     pub manifest: Manifest,
     pub(crate) loader: Loader,
+    /// For data with a validation part.
+    pub(crate) validation: Option<ValidationLoader>,
     /// For collections of images.
     pub(crate) images: Option<ImageLoader>,
     /// Whether a folder put there by hand holds the data.
@@ -45,6 +48,15 @@ pub fn all() -> &'static [Entry] {
                 features::flowers,
             ),
             Entry::new(
+                include_str!("../../datasets/flowers102-resnet34.yaml"),
+                features::flowers,
+            )
+            .with_validation(features::flowers_validation),
+            Entry::new(
+                include_str!("../../datasets/cifar10-resnet34.yaml"),
+                features::train_and_test,
+            ),
+            Entry::new(
                 include_str!("../../datasets/cifar10-efficientnet.yaml"),
                 features::train_and_test,
             ),
@@ -59,7 +71,8 @@ pub fn all() -> &'static [Entry] {
                 include_str!("../../datasets/flowers102.yaml"),
                 image_sets::flowers102,
             )
-            .known_by(image_sets::is_flowers102),
+            .known_by(image_sets::is_flowers102)
+            .with_validation(image_sets::flowers102_validation),
         ]
     });
     &ALL
@@ -84,6 +97,7 @@ impl Entry {
             manifest: Manifest::parse(manifest)
                 .expect("manifests are part of the program and a test reads them all"),
             loader,
+            validation: None,
             images: None,
             is_there: Path::is_dir,
             embedded: None,
@@ -95,6 +109,13 @@ impl Entry {
         Self {
             images: Some(images),
             ..Self::new(manifest, embedded::only)
+        }
+    }
+
+    fn with_validation(self, loader: ValidationLoader) -> Self {
+        Self {
+            validation: Some(loader),
+            ..self
         }
     }
 

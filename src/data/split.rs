@@ -20,7 +20,9 @@ use crate::spec::Splits;
 pub struct Split {
     pub train: Vec<usize>,
     pub test: Vec<usize>,
-    /// SHA-256 over both index lists.
+    /// Samples for validation, where the dataset has some and they were asked for.
+    pub validation: Vec<usize>,
+    /// SHA-256 over the index lists of training and test samples.
     pub hash: String,
 }
 
@@ -35,7 +37,12 @@ impl Split {
                 .for_each(|&i| hash.update((i as u64).to_le_bytes()));
         }
         let hash = hex(&hash.finalize());
-        Self { train, test, hash }
+        Self {
+            train,
+            test,
+            validation: Vec::new(),
+            hash,
+        }
     }
 }
 
@@ -45,9 +52,11 @@ impl Split {
 /// same for every method, whatever else the experiment holds. The training part has
 /// `floor(train_fraction * n)` samples.
 pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Split>, DataError> {
-    let n = dataset.y.len();
+    let n = dataset.own_samples();
     if let Some(train) = dataset.fixed_train {
-        return Ok(vec![Split::new((0..train).collect(), (train..n).collect())]);
+        let mut split = Split::new((0..train).collect(), (train..n).collect());
+        split.validation = (n..dataset.y.len()).collect();
+        return Ok(vec![split]);
     }
     let size = splits.train_size(n);
     if size == 0 || size >= n {

@@ -6,7 +6,6 @@ mod missing;
 mod read;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "deep")]
 mod weights;
 
 pub use fetch::{Fetched, fetch};
@@ -22,6 +21,7 @@ use super::download::{self, Progress};
 use super::error::DataError;
 use super::manifest::{DataFile, Manifest};
 use super::registry::{self, Entry};
+use super::validation::Part;
 use read::{read, read_embedded};
 
 /// The data folders of a run, and whether missing files may be downloaded.
@@ -32,6 +32,14 @@ pub struct Store {
     /// Downloads go here.
     target: Option<PathBuf>,
     offline: bool,
+    /// Whether data is wanted for a plan only, so that no image need be encoded.
+    plans_only: bool,
+    /// What encodes images, `cpu` or `cuda:N`.
+    #[cfg_attr(
+        not(feature = "deep"),
+        allow(dead_code, reason = "encoding needs libtorch")
+    )]
+    device: String,
     agent: Agent,
     /// Servers that did not answer, with the reason: they are not asked again.
     silent: Mutex<BTreeMap<String, String>>,
@@ -146,6 +154,8 @@ impl Store {
             folders,
             target,
             offline,
+            plans_only: false,
+            device: "cpu".to_owned(),
             agent: download::agent(),
             silent: Mutex::default(),
         }
@@ -164,6 +174,54 @@ impl Store {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Dataset, DataError> {
         self.load_entry(registry::find(name)?, may_download, progress)
+    }
+
+    /// The same for a plan, which needs shapes and hashes but no vectors of images.
+    pub fn for_plan(self) -> Self {
+        Self {
+            plans_only: true,
+            ..self
+        }
+    }
+
+    /// The same with images encoded on `device`, `cpu` or `cuda:N`.
+    pub fn on_device(self, device: &str) -> Self {
+        Self {
+            device: device.to_owned(),
+            ..self
+        }
+    }
+
+    /// What encodes images.
+    #[cfg(feature = "deep")]
+    pub(crate) fn device(&self) -> &str {
+        &self.device
+    }
+
+    pub(crate) fn plans_only(&self) -> bool {
+        self.plans_only
+    }
+
+    /// The validation part of the dataset called `name`, whose files are on this machine.
+    pub(crate) fn load_validation(&self, name: &str) -> Result<Part, DataError> {
+        let entry = registry::find(name)?;
+        let Some(loader) = entry.validation else {
+            let having = registry::all()
+                .iter()
+                .filter(|entry| entry.validation.is_some());
+            let names: Vec<&str> = having.map(|entry| entry.manifest.name.as_str()).collect();
+            return Err(DataError::Split {
+                dataset: name.to_owned(),
+                problem: format!(
+                    "it has no validation part; `{}` have one",
+                    names.join("`, `")
+                ),
+            });
+        };
+        match self.locate_files(entry) {
+            Some(paths) => loader(&entry.manifest, &paths),
+            None => Err(self.unavailable(&entry.manifest, "")),
+        }
     }
 
     fn load_entry(

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -13,12 +14,10 @@ use sha2::{Digest, Sha256};
 use tch::{Device, Kind, Tensor};
 
 use super::{EncoderError, ResNet};
-use crate::data::{DataError, Encoder, Images, SIDE, hex};
+use crate::data::{DataError, Encoder, Images, hex};
 
 /// Images that are encoded together.
 const TOGETHER: usize = 16;
-/// Raised when the same images and weights give other features.
-const VERSION: u32 = 1;
 
 impl Encoder {
     /// The network in evaluation mode.
@@ -30,25 +29,14 @@ impl Encoder {
             device,
         )
     }
-
-    /// SHA-256 over all that features depend on but the images.
-    pub fn hash(&self) -> Result<String, EncoderError> {
-        let bytes = fs::read(&self.weights).map_err(|source| EncoderError::Read {
-            path: self.weights.clone(),
-            source,
-        })?;
-        let mut hash = Sha256::new();
-        let (network, conventions) = (self.spec.network, self.spec.conventions);
-        hash.update(format!("{VERSION} {network:?} {conventions:?} "));
-        hash.update(&bytes);
-        Ok(hex(&hash.finalize()))
-    }
 }
 
-/// Features of `images`, one row each; from `cache` where they are there, else put there.
+/// Features of `images`, one row each, by `device` (`cpu` or `cuda:N`); from `cache` where they are there, else
+/// put there.
 pub fn features(
     images: &Images,
     encoder: &Encoder,
+    device: &str,
     cache: Option<&Path>,
     begin: impl FnOnce(),
 ) -> Result<Array2<f64>, EncoderError> {
@@ -65,7 +53,10 @@ pub fn features(
         Some(bytes) => bytes,
         None => {
             begin();
-            let bytes = compute(images, encoder)?;
+            let bytes = match device.strip_prefix("cuda:").map(str::parse) {
+                Some(Ok(index)) => compute_on(images, encoder, Device::Cuda(index))?,
+                _ => compute(images, encoder)?,
+            };
             if let Some(place) = &place {
                 // What cannot be kept is computed again.
                 let _ = keep(place, &bytes);
@@ -98,6 +89,30 @@ fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
+/// One network on a device, which is given batches while the CPU decodes the next.
+fn compute_on(images: &Images, encoder: &Encoder, device: Device) -> Result<Vec<u8>, EncoderError> {
+    const ON_DEVICE: usize = 128;
+    let network = encoder.network(device)?;
+    let indices: Vec<usize> = (0..images.len()).collect();
+    let batches: Vec<Vec<usize>> = indices.chunks(ON_DEVICE).map(<[usize]>::to_vec).collect();
+    let mut bytes = Vec::new();
+    prefetched(images, &batches, |_, pixels| {
+        bytes.extend(encoded(&network, &pixels.to_device(device))?);
+        Ok::<(), EncoderError>(())
+    })?;
+    Ok(bytes)
+}
+
+/// The features of pixels in 0..255 as bytes.
+fn encoded(network: &ResNet, pixels: &Tensor) -> Result<Vec<u8>, EncoderError> {
+    let pixels = network.conventions().normalise(pixels);
+    let phi = tch::no_grad(|| network.forward(&pixels, false));
+    let phi = phi.to_device(Device::Cpu).contiguous();
+    let mut bytes = vec![0; 4 * phi.numel()];
+    phi.f_copy_data_u8(&mut bytes, phi.numel())?;
+    Ok(bytes)
+}
+
 fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> {
     let indices: Vec<usize> = (0..images.len()).collect();
     let parts: Vec<Vec<u8>> = indices
@@ -111,12 +126,7 @@ fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> 
                     Err(_) => return encoder.network(Device::Cpu).map(|_| Vec::new()),
                 };
                 tch::set_num_threads(1);
-                let pixels = batch(images, indices)?;
-                let pixels = network.conventions().normalise(&pixels);
-                let phi = tch::no_grad(|| network.forward(&pixels, false)).contiguous();
-                let mut bytes = vec![0; 4 * phi.numel()];
-                phi.f_copy_data_u8(&mut bytes, phi.numel())?;
-                Ok(bytes)
+                encoded(network, &batch(images, indices)?)
             },
         )
         .collect::<Result<_, EncoderError>>()?;
@@ -151,11 +161,12 @@ pub(crate) fn prefetched<E: From<DataError>>(
 
 /// The images at `indices` as pixels in 0..255, decoded side by side.
 fn batch(images: &Images, indices: &[usize]) -> Result<Tensor, DataError> {
-    let planes: Vec<Vec<u8>> = indices
+    let planes: Vec<Arc<[u8]>> = indices
         .par_iter()
         .map(|&i| images.planes_of(i))
         .collect::<Result<_, _>>()?;
-    let side = i64::from(SIDE);
+    let side = i64::from(images.side());
+    let planes: Vec<&[u8]> = planes.iter().map(AsRef::as_ref).collect();
     let pixels = Tensor::from_slice(&planes.concat());
     Ok(pixels
         .view([indices.len() as i64, 3, side, side])
@@ -165,6 +176,35 @@ fn batch(images: &Images, indices: &[usize]) -> Result<Tensor, DataError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_gives_the_same_features_in_the_same_order() {
+        use crate::spec::EncoderSpec;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("weights.safetensors");
+        let tensors: Vec<(String, Tensor)> = crate::deep::resnet::tests::untrained();
+        Tensor::write_safetensors(&tensors, &path).expect("a file is written");
+        let spec = EncoderSpec {
+            network: crate::spec::Backbone::Resnet18,
+            size: 32,
+            ..EncoderSpec::default()
+        };
+        let encoder = Encoder::new(spec, path).expect("weights are there");
+        let bytes: Vec<u8> = (0..150 * 12).map(|at| (at * 7 % 251) as u8).collect();
+        let images = Images::planes(&Arc::new(bytes), (0..150).map(|i| 12 * i), 2).resized(32);
+        let whole = compute(&images, &encoder).expect("the CPU encodes");
+        let on_device = compute_on(&images, &encoder, Device::Cpu).expect("a device encodes");
+        let numbers = |bytes: &[u8]| -> Vec<f32> {
+            let values = bytes.chunks_exact(4);
+            values
+                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+                .collect()
+        };
+        let (whole, on_device) = (numbers(&whole), numbers(&on_device));
+        assert_eq!(whole.len(), 150 * 512);
+        let far = |(a, b): (&f32, &f32)| (a - b).abs() > 1e-3 * (1.0 + a.abs());
+        assert!(!whole.iter().zip(&on_device).any(far));
+    }
 
     #[test]
     fn what_was_kept_is_taken_only_as_it_was_kept() {

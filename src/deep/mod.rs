@@ -7,7 +7,7 @@ mod weights;
 
 pub use encode::features;
 pub(crate) use encode::prefetched;
-pub use resnet::ResNet;
+pub use resnet::{ResNet, channels_last};
 
 /// Why an encoder cannot be had or used.
 #[derive(Debug, thiserror::Error)]

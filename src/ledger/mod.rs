@@ -68,6 +68,9 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
     pub split: usize,
+    /// Of a network: which of its trainings on this split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_seed: Option<usize>,
     pub seed: u64,
     pub n_train: usize,
     pub n_test: usize,

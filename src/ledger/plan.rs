@@ -50,6 +50,9 @@ pub struct PlannedDataset {
     pub n_test: usize,
     /// Hash of each split's training indices.
     pub splits: Vec<String>,
+    /// Hash of the validation samples, where parameters are chosen on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -66,13 +69,20 @@ pub struct PlannedMethod {
     pub points: usize,
 }
 
-/// One cell: indices into `datasets` and `methods`, and the split.
+/// One cell: indices into `datasets` and `methods`, the split and the training seed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedCell {
     pub cell: String,
     pub dataset: usize,
     pub method: usize,
     pub split: usize,
+    /// Which of `splits: {seeds: N}` trainings on this split; 0 for methods that have no training seed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub training_seed: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Plan {

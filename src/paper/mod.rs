@@ -49,6 +49,9 @@ pub struct Column {
 #[serde(deny_unknown_fields)]
 pub struct Row {
     pub dataset: String,
+    /// Features of its images by a frozen encoder, which the kernel machines saw.
+    #[serde(default)]
+    pub features: Option<String>,
     /// The paper's name for it.
     pub title: String,
     /// As printed beside the name, where it is.
@@ -115,7 +118,8 @@ impl Mark {
 impl Table {
     /// The row of a dataset.
     pub fn row(&self, dataset: &str) -> Option<&Row> {
-        self.rows.iter().find(|row| row.dataset == dataset)
+        let is_it = |row: &&Row| row.dataset == dataset || row.features.as_deref() == Some(dataset);
+        self.rows.iter().find(is_it)
     }
 
     /// The number of a method on a dataset.

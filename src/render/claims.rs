@@ -5,7 +5,7 @@
 
 use super::marks::Comparison;
 use super::summary::{Cell, Column, Row};
-use super::text::listed;
+use super::text::{counted, listed};
 use crate::paper::{self, Mark};
 use crate::stats::TTest;
 
@@ -21,7 +21,11 @@ pub enum Answer {
     Open,
     /// The rival is significantly better.
     Contradicted,
-    /// No results of both methods on the same problem.
+    /// Not tested, but the paper's method is ahead here, too.
+    SameOrder,
+    /// Not tested, and the paper's method is not ahead here.
+    OtherOrder,
+    /// No results of both methods.
     NotRun,
 }
 
@@ -51,6 +55,8 @@ impl Answer {
             Self::Holds => "holds",
             Self::Open => "open",
             Self::Contradicted => "contradicted",
+            Self::SameOrder => "same order as the paper",
+            Self::OtherOrder => "other order",
             Self::NotRun => "not run",
         }
     }
@@ -92,23 +98,51 @@ pub(super) fn of(
             let rival = cell.paper.filter(|_| !is_the_papers(&columns[column]));
             let lead = rival.map(|rival| (theirs.value - rival.value, rival.mark));
             if let Some((lead, mark)) = lead.filter(|(lead, _)| *lead > 0.0) {
-                claims.push(claim(row, cell, (row_index, column), lead, mark));
+                let pair = (&row.cells[reference], cell);
+                claims.push(claim(row, pair, (row_index, column), lead, mark));
             }
         }
     }
     claims
 }
 
-fn claim(row: &Row, cell: &Cell, at: (usize, usize), lead: f64, mark: Option<Mark>) -> Claim {
+fn claim(
+    row: &Row,
+    (reference, cell): (&Cell, &Cell),
+    at: (usize, usize),
+    lead: f64,
+    mark: Option<Mark>,
+) -> Claim {
     let paired = cell.paired.as_ref().filter(|_| !row.other_problem);
+    let ahead = (reference.mean.zip(cell.mean)).map(|(reference, rival)| reference - rival);
+    let ours = paired.map(|paired| paired.naive.mean_difference);
+    let (naive, corrected) = match (row.trainings, ahead) {
+        // Of networks on another problem, or trained once, only the order says something.
+        (Some(trainings), Some(ahead)) if row.other_problem || trainings == 1 => {
+            let order = match ahead > 0.0 {
+                true => Answer::SameOrder,
+                false => Answer::OtherOrder,
+            };
+            (order, order)
+        }
+        // There is one test of trainings.
+        (Some(_), _) => {
+            let answer = Answer::of(paired.map(|paired| &paired.naive));
+            (answer, answer)
+        }
+        _ => (
+            Answer::of(paired.map(|paired| &paired.naive)),
+            Answer::of(paired.and_then(|paired| paired.corrected.as_ref())),
+        ),
+    };
     Claim {
         row: at.0,
         column: at.1,
         lead,
         mark,
-        ours: paired.map(|paired| paired.naive.mean_difference),
-        naive: Answer::of(paired.map(|paired| &paired.naive)),
-        corrected: Answer::of(paired.and_then(|paired| paired.corrected.as_ref())),
+        ours: ours.or(ahead.filter(|_| row.trainings.is_some())),
+        naive,
+        corrected,
     }
 }
 
@@ -121,14 +155,33 @@ pub(super) fn sentence(method: &str, table: &str, claims: &[Claim]) -> Option<St
         .filter(|claim| claim.naive != Answer::NotRun)
         .collect();
     let head = format!(
-        "Table {table} of the paper has {method} ahead of a rival in {} cells; {} of them were run here",
-        claims.len(),
-        tried.len()
+        "Table {table} of the paper has {method} ahead of a rival in {}; {} of them {} run here",
+        counted(claims.len(), "cell"),
+        tried.len(),
+        if tried.len() == 1 { "was" } else { "were" }
     );
     if tried.is_empty() {
         return Some(format!(
             "{head}, so nothing is said about the paper's claims."
         ));
+    }
+    let is_order = |claim: &&&Claim| matches!(claim.naive, Answer::SameOrder | Answer::OtherOrder);
+    let (order, tried): (Vec<&Claim>, Vec<&Claim>) = tried.iter().partition(is_order);
+    let order = match order.len() {
+        0 => String::new(),
+        all => {
+            let same = order
+                .iter()
+                .filter(|claim| claim.naive == Answer::SameOrder)
+                .count();
+            format!(
+                " Not tested, but compared by order: {same} of {all} as in the paper, {} not.",
+                all - same
+            )
+        }
+    };
+    if tried.is_empty() {
+        return Some(format!("{head}.{order}"));
     }
     let counted = |answer: fn(&Claim) -> Answer| {
         let parts: Vec<String> = [Answer::Holds, Answer::Open, Answer::Contradicted]
@@ -149,11 +202,15 @@ pub(super) fn sentence(method: &str, table: &str, claims: &[Claim]) -> Option<St
         listed(&parts)
     };
     Some(format!(
-        "{head}. At level {LEVEL}, by the paper's test {}; by the corrected test {}.",
+        "{head}. At level {LEVEL}, by the paper's test {}; by the corrected test {}.{order}",
         counted(|claim| claim.naive),
         counted(|claim| claim.corrected)
     ))
 }
+
+/// What the answers mean where networks are trained on a single split.
+pub(super) const OF_TRAININGS: &str = " Several trainings on one split get one answer, by the paired t-test over \
+    trainings. Where there is one training, or another problem than the paper's, only the order is compared.";
 
 /// What the answers mean.
 pub(super) fn legend(method: &str) -> String {

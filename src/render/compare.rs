@@ -15,7 +15,8 @@ pub struct Paired {
     pub differences: Vec<f64>,
     /// The paper's test.
     pub naive: TTest,
-    /// Nadeau and Bengio's; `None` where the sizes of the split are not known.
+    /// Nadeau and Bengio's; `None` where the sizes of the split are not known, and for trainings on one
+    /// split.
     pub corrected: Option<TTest>,
     /// p of the exact signed-rank test.
     pub signed_rank: f64,
@@ -66,7 +67,9 @@ pub(super) fn row(row: &mut Row, comparison: Option<&Comparison>) {
         return;
     };
     let reference = reference.values.clone();
-    let test_to_train = (row.shape).map(|shape| shape.n_test as f64 / shape.n_train as f64);
+    // The correction is for training sets that overlap. Trainings on one split have the same.
+    let shape = row.shape.filter(|_| row.trainings.is_none());
+    let test_to_train = shape.map(|shape| shape.n_test as f64 / shape.n_train as f64);
     for (index, cell) in row.cells.iter_mut().enumerate() {
         if index == comparison.reference {
             continue;

@@ -1,7 +1,8 @@
 //! What the numbers say, in plain sentences.
 
 use super::summary::{Place, Row, Summary};
-use super::text::{counted, listed, number};
+use super::tables::untested;
+use super::text::{counted, listed, number, signed};
 use super::{claims, reproduction};
 
 /// The findings of a table, the most important first; a table without results has none.
@@ -16,6 +17,7 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
     }
     found.extend(winners(summary));
     found.extend(corrections(summary));
+    found.extend(trainings(summary));
     found.extend(tallies(summary));
     if let Some(ranks) = &summary.ranks {
         found.extend(ranks.power());
@@ -76,7 +78,9 @@ fn leaders(row: &Row) -> usize {
 fn corrections(summary: &Summary) -> Option<String> {
     const LEVEL: f64 = 0.05;
     let reference = reference(summary)?;
-    let paired: Vec<_> = (summary.rows.iter().flat_map(|row| &row.cells))
+    let rows = summary.rows.iter().filter(|row| row.trainings.is_none());
+    let paired: Vec<_> = rows
+        .flat_map(|row| &row.cells)
         .filter_map(|cell| cell.paired.as_ref())
         .collect();
     if paired.is_empty() {
@@ -97,6 +101,47 @@ fn corrections(summary: &Summary) -> Option<String> {
          adjustment for the whole table.",
         counted(paired.len(), "comparison")
     ))
+}
+
+/// What differs between trainings on one split, and what was trained once.
+fn trainings(summary: &Summary) -> Vec<String> {
+    const LEVEL: f64 = 0.05;
+    let Some(reference) = summary.comparison.as_ref().map(|found| found.reference) else {
+        return Vec::new();
+    };
+    let Some(label) = summary.columns.get(reference).map(|column| &column.label) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for row in &summary.rows {
+        let cells = || row.cells.iter().zip(&summary.columns);
+        let tested: Vec<_> = cells()
+            .filter_map(|(cell, _)| cell.paired.as_ref())
+            .collect();
+        if let Some(trainings) = row.trainings.filter(|&n| n > 1 && !tested.is_empty()) {
+            let differ = tested.iter().filter(|test| test.naive.p < LEVEL).count();
+            found.push(format!(
+                "On {}, {differ} of {} with {label} differ at level {LEVEL} by the paired t-test over \
+                 {trainings} trainings: variation of training, not of data.",
+                row.dataset,
+                counted(tested.len(), "comparison")
+            ));
+        }
+        let untested: Vec<String> = cells()
+            .filter_map(|(cell, column)| {
+                let ahead = untested(row, reference, cell)?;
+                Some(format!("{} {}", column.label, signed(ahead)))
+            })
+            .collect();
+        if !untested.is_empty() {
+            found.push(format!(
+                "{label} minus each other method on {}, in points (one training, not tested): {}.",
+                row.dataset,
+                listed(&untested)
+            ));
+        }
+    }
+    found
 }
 
 /// Wins, ties and losses of the reference.

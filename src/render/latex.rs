@@ -80,9 +80,10 @@ fn ours(summary: &Summary) -> String {
     }
     let title = summary.heading();
     let caption = format!(
-        "{}. Test accuracy in percent, mean $\\pm$ standard deviation over splits. \
+        "{}. Test accuracy in percent, mean $\\pm$ standard deviation over {}. \
          The best of a row is bold, the second best italic.",
-        escape(title)
+        escape(title),
+        summary.repeats()
     );
     let columns = format!("ll{}", "c".repeat(summary.columns.len()));
     float(&caption, &label(summary), &columns, &body, &notes(summary))

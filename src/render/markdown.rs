@@ -50,7 +50,8 @@ fn ours(summary: &Summary) -> String {
     ];
     let header: Vec<String> = names.into_iter().chain(labels).collect();
     let mut text = format!(
-        "## Test accuracy in percent, mean ± standard deviation over splits\n\n{}{}",
+        "## Test accuracy in percent, mean ± standard deviation over {}\n\n{}{}",
+        summary.repeats(),
         line(&header),
         rule(&["---", "---"], summary.columns.len())
     );

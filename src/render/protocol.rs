@@ -100,6 +100,12 @@ fn criterion(select: &Select) -> String {
     if select.on == SelectOn::Test {
         return format!("by the accuracy on THE TEST SAMPLES of the split{once}");
     }
+    if select.on == SelectOn::Validation {
+        return format!(
+            "by the accuracy on the dataset's own validation samples, after a fit on all training \
+             samples{once}"
+        );
+    }
     let part = select
         .subsample
         .map_or(String::new(), |n| format!(", at most {n} of them"));

@@ -159,16 +159,11 @@ fn of_grid(
     records: &[&crate::ledger::Record],
 ) -> Option<Study> {
     let tuned = &summary.plan.experiment.methods.get(column)?.tuned;
-    let on_test = summary
-        .plan
-        .experiment
-        .select
-        .as_ref()
-        .is_some_and(|s| s.on == SelectOn::Test);
-    let scored = if on_test {
-        "test accuracy (%)"
-    } else {
-        "cross-validated accuracy (%)"
+    let select = summary.plan.experiment.select.as_ref();
+    let scored = match select.map(|select| select.on) {
+        Some(SelectOn::Test) => "test accuracy (%)",
+        Some(SelectOn::Validation) => "validation accuracy (%)",
+        _ => "cross-validated accuracy (%)",
     };
     let mut study = Study::new(summary, row, column, scored)?;
     study.axes = tuned

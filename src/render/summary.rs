@@ -12,10 +12,10 @@ use super::counts::{Outcome, Outcomes};
 use super::marks::{Comparison, Verdict};
 use super::sidecar::{Mapped, Trace};
 use super::text::{clean, letter, listed};
-use super::{findings, notes, origin, reproduction, warnings};
+use super::{findings, notes, origin, protocol, reproduction, warnings};
 use crate::ledger::{Plan, PlannedDataset, Record, Status};
 use crate::paper::{self, Unit};
-use crate::spec::{DatasetSpec, Protocol, Rendering};
+use crate::spec::{DatasetOptions, DatasetSpec, EncoderSpec, EvaluateOn, Protocol, Rendering};
 use crate::stats::{self, Reproduction, Welch};
 
 /// A results folder as a table: datasets in rows, methods in columns.
@@ -93,8 +93,11 @@ pub struct Row {
     pub shape: Option<paper::Shape>,
     /// One per column.
     pub cells: Vec<Cell>,
-    /// Whether the paper's row is about other data, a part of it, or another split.
+    /// Whether the paper's row is about other data, a part of it, other images, or another split.
     pub other_problem: bool,
+    /// For networks on a single split: how often each is trained. Values then differ by training seed
+    /// and not by split.
+    pub trainings: Option<usize>,
     /// Why no split of any method succeeded, where none did.
     pub no_results: Option<String>,
     pub footnotes: Vec<usize>,
@@ -245,6 +248,15 @@ impl Summary {
         fitted.map(|(record, _)| &record.params)
     }
 
+    /// What means and deviations are over: splits, or trainings of networks on a dataset's own split.
+    pub(super) fn repeats(&self) -> &'static str {
+        let is_repeated = |row: &Row| row.trainings.is_some_and(|trainings| trainings > 1);
+        match !self.rows.is_empty() && self.rows.iter().all(is_repeated) {
+            true => "trainings",
+            false => "splits",
+        }
+    }
+
     /// The title, or the experiment's name if it has none.
     pub fn heading(&self) -> &str {
         if self.title.is_empty() {
@@ -285,6 +297,7 @@ impl Row {
             shape,
             cells: outcomes.iter().map(Cell::new).collect(),
             other_problem: false,
+            trainings: None,
             no_results: None,
             footnotes: Vec::new(),
         }
@@ -319,19 +332,26 @@ impl Row {
     fn set_beside(
         &mut self,
         paper: Option<&'static paper::Table>,
-        registered: Option<(&str, Option<usize>)>,
+        registered: Option<(&str, &DatasetOptions)>,
         plan: &Plan,
     ) {
-        let Some((name, subsample)) = registered else {
+        let Some((name, options)) = registered else {
             return;
         };
         let Some(row) = paper.and_then(|table| table.row(name)) else {
             return;
         };
         let differs = |printed| self.shape.is_some_and(|ours| ours != printed);
-        self.other_problem = subsample.is_some() || row.shape.is_some_and(differs);
+        let is_smaller = |encoder: &EncoderSpec| encoder.size != EncoderSpec::SIZE;
+        self.other_problem = options.subsample.is_some()
+            || options.evaluate_on != EvaluateOn::Test
+            || options.encoder.as_ref().is_some_and(is_smaller)
+            || row.shape.is_some_and(differs);
         for (cell, method) in self.cells.iter_mut().zip(&plan.methods) {
-            cell.paper = row.cells.get(&method.method);
+            // The paper's networks saw images, its kernel machines the features of a frozen encoder.
+            let is_other =
+                row.features.as_deref() == Some(name) && protocol::is_network(&method.method);
+            cell.paper = row.cells.get(&method.method).filter(|_| !is_other);
             reproduction::judge(cell, self.other_problem);
         }
     }
@@ -423,10 +443,18 @@ fn outcomes(plan: &Plan, by_cell: &HashMap<&str, &Record>) -> Outcomes {
         let row = table.get_mut(planned.dataset);
         if let Some(cell) = row.and_then(|row| row.get_mut(planned.method)) {
             let record = by_cell.get(planned.cell.as_str()).copied();
-            cell.insert(planned.split, Outcome::of(record));
+            // Random splits have one training each, and several trainings have one split.
+            cell.insert(planned.split + planned.training_seed, Outcome::of(record));
         }
     }
     table
+}
+
+/// How often networks are trained on the only split of a dataset, if there are networks.
+fn trainings(plan: &Plan, dataset: &PlannedDataset) -> Option<usize> {
+    let mut methods = plan.methods.iter();
+    let has_networks = methods.any(|method| protocol::is_network(&method.method));
+    (dataset.splits.len() == 1 && has_networks).then_some(plan.experiment.splits.seeds)
 }
 
 fn rows(
@@ -438,6 +466,7 @@ fn rows(
     (plan.datasets.iter().zip(outcomes).enumerate())
         .map(|(index, (dataset, outcomes))| {
             let mut row = Row::new(dataset, outcomes);
+            row.trainings = trainings(plan, dataset);
             compare::row(&mut row, comparison);
             row.place();
             row.set_beside(paper, registered(plan, index, dataset), plan);
@@ -469,15 +498,15 @@ fn paper_table(plan: &Plan) -> (Option<&'static paper::Table>, Option<String>) {
     }
 }
 
-/// The registry's name of a dataset and its `subsample`; `None` for files of one's own.
+/// The registry's name of a dataset and its options; `None` for files of one's own.
 pub(super) fn registered<'a>(
     plan: &'a Plan,
     index: usize,
     dataset: &PlannedDataset,
-) -> Option<(&'a str, Option<usize>)> {
+) -> Option<(&'a str, &'a DatasetOptions)> {
     let of = |spec: &'a DatasetSpec| match spec {
         DatasetSpec::Registered { name, options } if *name == dataset.name => {
-            Some((name.as_str(), options.subsample))
+            Some((name.as_str(), options))
         }
         _ => None,
     };

@@ -4,7 +4,7 @@
 
 use super::claims::{self, Answer, Claim};
 use super::compare::{CONFIDENCE, Paired};
-use super::summary::Summary;
+use super::summary::{Cell, Row, Summary};
 use super::text::{p_value, signed};
 use crate::model::registry;
 use crate::paper::{self, Mark, Unit};
@@ -45,9 +45,13 @@ pub(super) fn differences(summary: &Summary) -> Option<TextTable> {
     let mut rows = Vec::new();
     for row in &summary.rows {
         for (cell, column) in row.cells.iter().zip(&summary.columns) {
+            let mut fields = vec![row.dataset.clone(), column.label.clone()];
             if let Some(paired) = &cell.paired {
-                let mut fields = vec![row.dataset.clone(), column.label.clone()];
                 fields.extend(difference(paired));
+                rows.push(fields);
+            } else if let Some(difference) = untested(row, reference, cell) {
+                fields.extend([signed(difference), "one training, not tested".to_owned()]);
+                fields.resize(9, "–".to_owned());
                 rows.push(fields);
             }
         }
@@ -56,6 +60,14 @@ pub(super) fn differences(summary: &Summary) -> Option<TextTable> {
         return None;
     }
     let percent = (CONFIDENCE * 100.0).round();
+    let is_repeated = |row: &Row| row.trainings.is_some_and(|trainings| trainings > 1);
+    let trainings = match summary.rows.iter().any(is_repeated) {
+        true => {
+            " Tests of several trainings on one split are of variation of training, not of data, and need \
+             no correction."
+        }
+        false => "",
+    };
     Some(TextTable {
         name: "differences",
         caption: format!("{label} minus each other method, in points"),
@@ -76,9 +88,18 @@ pub(super) fn differences(summary: &Summary) -> Option<TextTable> {
             "Interval: {percent} % confidence with the corrected standard error. d_z: Cohen's, mean over \
              standard deviation of the differences. Corrected: Nadeau and Bengio's t-test for \
              overlapping training sets. Wilcoxon: exact signed-rank test, which also takes splits for \
-             independent. Holm: adjusted for all comparisons of this table."
+             independent. Holm: adjusted for all comparisons of this table.{trainings}"
         ),
     })
+}
+
+/// How far the reference is ahead where there is one training of each network, so that nothing is tested.
+pub(super) fn untested(row: &Row, reference: usize, cell: &Cell) -> Option<f64> {
+    let reference = row.cells.get(reference)?;
+    let is_itself = std::ptr::eq(reference, cell);
+    let means = reference.mean.zip(cell.mean);
+    let (ahead, rival) = means.filter(|_| row.trainings == Some(1) && !is_itself)?;
+    Some(ahead - rival)
 }
 
 fn difference(paired: &Paired) -> [String; 7] {
@@ -110,6 +131,12 @@ pub(super) fn paper_claims(summary: &Summary) -> Option<TextTable> {
     if summary.claims.is_empty() {
         return None;
     }
+    let has_trainings = summary.rows.iter().any(|row| row.trainings.is_some());
+    let trainings = if has_trainings {
+        claims::OF_TRAININGS
+    } else {
+        ""
+    };
     let mut columns: Vec<usize> = summary.claims.iter().map(|claim| claim.column).collect();
     columns.sort_unstable();
     columns.dedup();
@@ -147,7 +174,7 @@ pub(super) fn paper_claims(summary: &Summary) -> Option<TextTable> {
         header,
         rows,
         note: format!(
-            "{} The paper's mark comes first; – where the paper claims nothing.",
+            "{}{trainings} The paper's mark comes first; – where the paper claims nothing.",
             claims::legend(label)
         ),
     })

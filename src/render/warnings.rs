@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::protocol;
 use super::summary::{Row, Summary, registered};
 use super::text::{clean, counted, listed};
 use crate::ledger::{Plan, PlannedMethod, Record};
 use crate::paper::Shape;
-use crate::spec::{SelectOn, Test};
+use crate::spec::{DatasetSpec, EncoderSpec, EvaluateOn, Recording, SelectOn, Test};
 
 /// The paper's number of splits.
 const USUAL_SPLITS: usize = 10;
@@ -29,6 +30,8 @@ pub(super) fn all(plan: &Plan, summary: &Summary, strays: usize) -> Vec<Warning>
     add("other-problem", other_problems(plan, summary));
     add("incomplete", Vec::from_iter(incomplete(summary)));
     add("few-splits", Vec::from_iter(few_splits(summary)));
+    add("trainings", Vec::from_iter(trainings(summary)));
+    add("watched-test", Vec::from_iter(watched(plan)));
     let corrected = (summary.comparison.as_ref())
         .is_some_and(|comparison| comparison.tests.contains(&Test::NadeauBengio));
     let caution = if corrected {
@@ -148,12 +151,19 @@ fn other_problems(plan: &Plan, summary: &Summary) -> Vec<String> {
         return Vec::new();
     };
     let describe = |(index, row): (usize, &Row)| {
-        let (name, subsample) = registered(plan, index, plan.datasets.get(index)?)?;
+        let (name, options) = registered(plan, index, plan.datasets.get(index)?)?;
         let printed = table.row(name)?.shape;
-        let part = subsample.map(|n| format!("a part of {}", counted(n, "sample")));
+        let part = options.subsample;
+        let part = part.map(|n| format!("a part of {}", counted(n, "sample")));
+        let size = options.encoder.as_ref().map(|encoder| encoder.size);
+        let size = size.filter(|&size| size != EncoderSpec::SIZE);
+        let size = size.map(|size| format!("images of {size} x {size} pixels"));
+        let validation = (options.evaluate_on == EvaluateOn::Validation)
+            .then(|| "measured on the validation samples".to_owned());
         let ours = row.shape.map(|ours| format!("{} here", shape(ours)));
         let theirs = printed.map(|printed| format!("{} in the paper", shape(printed)));
-        let sizes: Vec<String> = part.into_iter().chain(ours).chain(theirs).collect();
+        let sizes = [part, size, validation, ours, theirs];
+        let sizes: Vec<String> = sizes.into_iter().flatten().collect();
         Some(format!(
             "{}: not the problem of the paper's row, so the difference says little ({})",
             row.dataset,
@@ -195,6 +205,7 @@ fn few_splits(summary: &Summary) -> Option<String> {
     let few: Vec<String> = summary
         .rows
         .iter()
+        .filter(|row| row.trainings.is_none())
         .filter(|row| (1..USUAL_SPLITS).contains(&row.splits()))
         .map(|row| format!("{} ({})", row.dataset, row.splits()))
         .collect();
@@ -208,10 +219,53 @@ fn few_splits(summary: &Summary) -> Option<String> {
     ))
 }
 
+/// What repeated trainings of networks on one split can tell, and what one cannot.
+fn trainings(summary: &Summary) -> Option<String> {
+    let rows = |wanted: fn(usize) -> bool| -> Vec<&str> {
+        let rows = summary.rows.iter();
+        let rows = rows.filter(|row| row.trainings.is_some_and(wanted));
+        rows.map(|row| row.dataset.as_str()).collect()
+    };
+    let (several, one) = (rows(|n| n > 1), rows(|n| n == 1));
+    let several = (!several.is_empty()).then(|| {
+        format!(
+            "deviations and tests of networks on {} are over trainings on one split: variation of \
+             training, not of data",
+            listed(&several)
+        )
+    });
+    let one = (!one.is_empty()).then(|| {
+        let what = "so their differences are not tested";
+        format!("one training of each network on {}, {what}", listed(&one))
+    });
+    let all: Vec<String> = several.into_iter().chain(one).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Test accuracies of networks that were looked at before the end.
+fn watched(plan: &Plan) -> Option<String> {
+    let experiment = &plan.experiment;
+    let mut methods = plan.methods.iter();
+    let has_networks = methods.any(|method| protocol::is_network(&method.method));
+    let is_tested = |spec: &DatasetSpec| match spec {
+        DatasetSpec::Registered { options, .. } => options.evaluate_on == EvaluateOn::Test,
+        DatasetSpec::Files(_) => true,
+    };
+    let is_watched = has_networks
+        && experiment.record.contains(&Recording::Evolution)
+        && experiment.datasets.iter().any(is_tested);
+    is_watched.then(|| {
+        "the test accuracy of networks was recorded after every epoch; it chose nothing here, and \
+         nothing should be chosen by it"
+            .to_owned()
+    })
+}
+
 /// Marks of the plain t-test, which rejects too often.
 fn marks(summary: &Summary) -> Option<String> {
     let comparison = summary.comparison.as_ref()?;
-    let cells = || summary.rows.iter().flat_map(|row| &row.cells);
+    let rows = || summary.rows.iter().filter(|row| row.trainings.is_none());
+    let cells = || rows().flat_map(|row| &row.cells);
     let naive = cells().filter(|cell| cell.naive.as_ref().is_some_and(|v| v.symbol.is_some()));
     let naive: Vec<_> = naive.collect();
     if naive.is_empty() {

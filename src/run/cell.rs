@@ -173,7 +173,7 @@ impl<'a> Bench<'a> {
         let compute = || {
             let purpose = match settings.on {
                 SelectOn::Test => "fit",
-                SelectOn::Training => "select",
+                SelectOn::Training | SelectOn::Validation => "select",
             };
             let seed = self.seed(purpose, split, candidates.entry.name());
             let experiment = &self.prepared.plan.experiment;
@@ -190,7 +190,7 @@ impl<'a> Bench<'a> {
                 },
             )
         };
-        let found = if settings.once {
+        let found = if self.prepared.plan.experiment.chooses_once() {
             let slot = {
                 let mut choices = choices.lock().unwrap_or_else(|poison| poison.into_inner());
                 choices
@@ -255,8 +255,7 @@ impl<'a> Bench<'a> {
         cell: &PlannedCell,
         circumstances: &Circumstances,
     ) -> Result<Scored, String> {
-        let method = self.prepared.candidates[cell.method].entry.name();
-        let seed = self.seed("fit", self.split, method);
+        let seed = self.fit_seed(cell);
         let folder = circumstances.checkpoints.as_ref();
         let surroundings = Surroundings {
             device: circumstances.device.clone(),
@@ -351,6 +350,16 @@ impl<'a> Bench<'a> {
             .child(method)
     }
 
+    /// The seed of a cell's last fit.
+    fn fit_seed(&self, cell: &PlannedCell) -> Seed {
+        let method = self.prepared.candidates[cell.method].entry.name();
+        let seed = self.seed("fit", self.split, method);
+        match cell.training_seed {
+            0 => seed,
+            number => seed.child("training").child(number.to_string()),
+        }
+    }
+
     fn blank(
         &self,
         cell: &PlannedCell,
@@ -361,14 +370,17 @@ impl<'a> Bench<'a> {
         let mut record = blank(self.prepared, cell, circumstances, started);
         record.n_train = split.train.len();
         record.n_test = split.test.len();
-        let method = self.prepared.candidates[cell.method].entry.name();
-        record.seed = self.seed("fit", self.split, method).number();
+        record.seed = self.fit_seed(cell).number();
         record
             .extra
             .insert("split_hash".into(), split.hash.clone().into());
         record
             .extra
             .insert("data_hash".into(), self.source.dataset.hash.clone().into());
+        if let Some(encoder) = &self.source.dataset.encoder {
+            let hash = encoder.weights_hash.clone();
+            record.extra.insert("weights_hash".into(), hash.into());
+        }
         record
     }
 }
@@ -409,6 +421,7 @@ pub fn blank(
 ) -> Record {
     let dataset = &prepared.plan.datasets[cell.dataset];
     let method = &prepared.plan.methods[cell.method];
+    let is_network = prepared.candidates[cell.method].entry.is_network();
     Record {
         cell: cell.cell.clone(),
         experiment: prepared.plan.experiment.name.clone(),
@@ -417,6 +430,7 @@ pub fn blank(
         label: method.label.clone(),
         scheme: method.scheme.clone(),
         split: cell.split,
+        training_seed: is_network.then_some(cell.training_seed),
         seed: 0,
         n_train: dataset.n_train,
         n_test: dataset.n_test,

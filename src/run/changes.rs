@@ -9,7 +9,7 @@ use crate::ledger::{Plan, PlannedCell};
 use crate::spec::MethodSpec;
 
 /// One sentence per cause with the number of cells it has run again, out of the cells `todo` of `new`.
-/// A cell counts if `old` had one of the same dataset, method and split that was `known`.
+/// A cell counts if `old` had one of the same dataset, method, split and training seed that was `known`.
 pub fn causes(
     old: &Plan,
     new: &Plan,
@@ -22,7 +22,7 @@ pub fn causes(
         .filter_map(|cell| Some((place(old, cell)?, cell)))
         .collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut found: HashMap<(usize, usize, usize), String> = HashMap::new();
+    let mut found: HashMap<(usize, usize, usize, usize), String> = HashMap::new();
     for index in todo {
         let cell = &new.cells[index];
         let Some(before) = place(new, cell).and_then(|place| places.get(&place)) else {
@@ -31,7 +31,7 @@ pub fn causes(
         if before.cell == cell.cell || !known(&before.cell) {
             continue;
         }
-        let key = (cell.dataset, cell.method, cell.split);
+        let key = (cell.dataset, cell.method, cell.split, cell.training_seed);
         let cause = found
             .entry(key)
             .or_insert_with(|| cause(old, before, new, cell));
@@ -45,10 +45,10 @@ pub fn causes(
 }
 
 /// What a reader knows a cell by.
-fn place<'a>(plan: &'a Plan, cell: &PlannedCell) -> Option<(&'a str, &'a str, usize)> {
+fn place<'a>(plan: &'a Plan, cell: &PlannedCell) -> Option<(&'a str, &'a str, usize, usize)> {
     let dataset = plan.datasets.get(cell.dataset)?;
     let method = plan.methods.get(cell.method)?;
-    Some((&dataset.name, &method.label, cell.split))
+    Some((&dataset.name, &method.label, cell.split, cell.training_seed))
 }
 
 fn cause(old: &Plan, before: &PlannedCell, new: &Plan, cell: &PlannedCell) -> String {

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::prepare::Prepared;
 use crate::ledger::PlannedCell;
+use crate::model::registry::Configured;
 use crate::model::{Cost, Shape};
-use crate::spec::SelectOn;
+use crate::spec::{Backbone, EncoderSpec, SelectOn};
 
 /// Operations a core makes in a second on this mix of work.
 const FLOPS_PER_SECOND: f64 = 1.5e10;
@@ -54,6 +55,45 @@ pub fn estimate(prepared: &Prepared, dataset: Option<usize>, method: Option<usiz
         .filter(|cell| method.is_none_or(|index| cell.method == index))
         .map(|planned| cell(prepared, planned))
         .fold(Estimate::default(), Estimate::and)
+}
+
+/// What an encoder costs that is trained too, over all points: passes through convolutions, what they keep for
+/// the way back, and the pixels. Next to it the layers behind the encoder hardly count.
+fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Estimate {
+    /// libtorch's rate in single precision, in the rate of everything else.
+    const FASTER: f64 = 12.0;
+    let source = prepared.sources[cell.dataset].as_ref();
+    let encoder = source.and_then(|source| source.dataset.encoder.as_ref());
+    let candidates = &prepared.candidates[cell.method];
+    let Some(encoder) = encoder.filter(|_| candidates.entry.is_network()) else {
+        return Estimate::default();
+    };
+    // Of an image of the usual size: operations of a pass, and bytes that the way back needs.
+    let (pass, kept) = match encoder.spec.network {
+        Backbone::Resnet18 => (3.6e9, 30e6),
+        Backbone::Resnet34 => (7.3e9, 45e6),
+        Backbone::Resnet50 => (8.2e9, 115e6),
+    };
+    let side = f64::from(encoder.spec.size);
+    let area = (side / f64::from(EncoderSpec::SIZE)).powi(2);
+    let (n, n_test) = (
+        shape.n as f64,
+        prepared.plan.datasets[cell.dataset].n_test as f64,
+    );
+    let of = |point: &dyn Configured| {
+        let params = point.params();
+        let number = |name: &str| params["training"][name].as_f64().unwrap_or_default();
+        if number("fine_tune") == 0.0 {
+            return Estimate::default();
+        }
+        let passes = 3.0 * number("fine_tune").min(number("epochs")) * n + n + n_test;
+        Estimate {
+            flops: passes * pass * area / FASTER,
+            bytes: number("batch") * kept * area + 3.0 * side * side * (n + n_test),
+        }
+    };
+    let all = candidates.points.iter().map(|point| of(point.as_ref()));
+    all.fold(Estimate::default(), Estimate::and)
 }
 
 /// One cell, its kernel matrix and the choice of its parameters included.
@@ -107,7 +147,7 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
             )
     };
     let points = candidates.points.len() as f64;
-    let all_points = one(shape, dataset.n_test as f64);
+    let all_points = one(shape, dataset.n_test as f64).and(images(prepared, cell, shape));
     let last = Estimate {
         flops: all_points.flops / points,
         ..all_points
@@ -122,7 +162,7 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         return last;
     };
     let (n, rounds) = match select.on {
-        SelectOn::Test => (shape.n, 1),
+        SelectOn::Test | SelectOn::Validation => (shape.n, 1),
         SelectOn::Training => {
             let n = select.subsample.map_or(shape.n, |size| size.min(shape.n));
             (n - n / select.folds, select.folds)

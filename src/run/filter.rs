@@ -12,6 +12,8 @@ pub enum Filter {
     /// A method's name or label.
     Method(String),
     Split(usize),
+    /// A training seed.
+    Seed(usize),
 }
 
 impl Filter {
@@ -23,6 +25,7 @@ impl Filter {
                 method.method == *name || method.label == *name
             }
             Self::Split(split) => cell.split == *split,
+            Self::Seed(seed) => cell.training_seed == *seed,
         }
     }
 
@@ -66,6 +69,9 @@ impl Filter {
                 )
             }
             Self::Split(split) => format!("no split {split} in this experiment, they count from 0"),
+            Self::Seed(seed) => {
+                format!("no training seed {seed} in this experiment, they count from 0")
+            }
         })
     }
 }
@@ -76,6 +82,7 @@ impl fmt::Display for Filter {
             Self::Dataset(name) => write!(f, "dataset={name}"),
             Self::Method(name) => write!(f, "method={name}"),
             Self::Split(split) => write!(f, "split={split}"),
+            Self::Seed(seed) => write!(f, "seed={seed}"),
         }
     }
 }
@@ -84,18 +91,20 @@ impl FromStr for Filter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = "expected dataset=NAME, method=NAME or split=NUMBER";
+        let expected = "expected dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER";
         let (key, value) = text
             .split_once('=')
             .ok_or_else(|| format!("no `=`, {expected}"))?;
-        match key.trim() {
-            "dataset" => Ok(Self::Dataset(value.trim().to_owned())),
-            "method" => Ok(Self::Method(value.trim().to_owned())),
-            "split" => value
-                .trim()
-                .parse()
-                .map(Self::Split)
-                .map_err(|_| format!("split `{}` is no whole number, {expected}", value.trim())),
+        let (key, value) = (key.trim(), value.trim());
+        let number = || {
+            let number = value.parse::<usize>();
+            number.map_err(|_| format!("{key} `{value}` is not a whole number, {expected}"))
+        };
+        match key {
+            "dataset" => Ok(Self::Dataset(value.to_owned())),
+            "method" => Ok(Self::Method(value.to_owned())),
+            "split" => number().map(Self::Split),
+            "seed" => number().map(Self::Seed),
             other => Err(format!("unknown key `{other}`, {expected}")),
         }
     }

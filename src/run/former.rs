@@ -52,6 +52,7 @@ impl Former {
                 known.spec == *spec
                     && known.seed == experiment.seed
                     && known.splits.draw_alike(&experiment.splits)
+                    && known.row.validation.is_some() == experiment.chooses_on_validation()
             })
             .collect();
         // The plan's own row is the first, but a former spec may have had more splits of the same data.

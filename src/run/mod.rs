@@ -9,6 +9,7 @@ mod folder;
 mod former;
 mod fresh;
 pub mod host;
+mod identity;
 mod peak;
 mod prepare;
 mod provenance;
@@ -319,12 +320,7 @@ fn parallelism(options: &Options, groups: usize) -> (usize, usize) {
 /// Choices made once per dataset that the ledger already holds.
 fn known_choices(prepared: &Prepared, known: &Contents) -> Choices {
     let mut choices = HashMap::new();
-    let once = prepared
-        .plan
-        .experiment
-        .select
-        .as_ref()
-        .is_some_and(|select| select.once);
+    let once = prepared.plan.experiment.chooses_once();
     let by_cell: HashMap<&str, &Record> = known
         .latest()
         .into_iter()
@@ -506,7 +502,10 @@ impl Session<'_> {
             self.observer
                 .record(&record, cost::cell(self.prepared, cell).flops);
             self.append(cell.dataset, record)?;
-            self.folder.remove_checkpoint(&cell.cell);
+            // A training that failed can be continued with --retry-failed.
+            if !has_failed {
+                self.folder.remove_checkpoint(&cell.cell);
+            }
             if self.fail_fast && has_failed {
                 self.queue.close();
                 return Ok(());
@@ -551,8 +550,7 @@ impl Session<'_> {
     }
 
     fn remember_choice(&self, cell: &PlannedCell, record: &Record) {
-        let select = self.prepared.plan.experiment.select.as_ref();
-        if !select.is_some_and(|select| select.once) {
+        if !self.prepared.plan.experiment.chooses_once() {
             return;
         }
         let Some(selection) = record

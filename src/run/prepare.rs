@@ -2,23 +2,21 @@
 //!
 //! Everything that can be wrong is found here, before the first fit.
 
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use miette::Diagnostic;
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use ndarray::Array2;
+use serde_json::Value;
 
 use super::former::{Former, unknown_split};
+use super::identity::{all_settings, cells, row_cells};
 use super::provenance::Kept;
-#[cfg(feature = "deep")]
-use crate::data::Encoder;
-use crate::data::{DataError, Dataset, Progress, Split, Store, load_files, split};
+use crate::data::{DataError, Dataset, Encoder, Images, Progress, Split, Store, load_files, split};
 #[cfg(feature = "deep")]
 use crate::deep::{self, EncoderError};
 use crate::kernel::Kernel;
-use crate::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod};
+use crate::ledger::{Plan, PlannedDataset, PlannedMethod};
 #[cfg(not(feature = "deep"))]
 use crate::model::deep::NEEDS_DEEP;
 use crate::model::registry::{self, Configured, Entry};
@@ -103,7 +101,7 @@ pub fn prepare(
 ) -> Result<Prepared, SpecError> {
     let experiment = &loaded.experiment;
     let seed = Seed::root(experiment.seed);
-    let candidates = configure(loaded)?;
+    let candidates = configure(loaded, store.plans_only())?;
     let settings = all_settings(experiment, &candidates);
     let mut sources = Vec::new();
     let mut datasets = Vec::new();
@@ -119,12 +117,9 @@ pub fn prepare(
         let is_needed = || {
             let is_finished = |cell: &String| formers.iter().any(|f| f.is_finished(cell));
             let cells = remembered.iter().flat_map(|row| row_cells(row, &settings));
-            remembered.is_none()
-                || !cells
-                    .map(|(_, _, cell)| cell)
-                    .all(|cell| is_finished(&cell))
+            remembered.is_none() || !{ cells }.all(|(cell, ..)| is_finished(&cell))
         };
-        let loaded_data = load(spec, store, &is_needed, &seed, &mut observe)
+        let loaded_data = load(spec, store, &is_needed, experiment, &mut observe)
             .and_then(|dataset| found(dataset, experiment, &seed));
         let (source, planned) = match loaded_data {
             Ok((source, planned)) => {
@@ -185,12 +180,14 @@ fn data_problem(loaded: &Loaded, index: usize, spec: &DatasetSpec, error: &DataE
     loaded.source.problem(&path, error.to_string(), help)
 }
 
-fn configure(loaded: &Loaded) -> Result<Vec<Candidates>, SpecError> {
+/// Methods with their parameters. Those that this build cannot fit are refused, unless a plan is all that is
+/// wanted.
+fn configure(loaded: &Loaded, is_plan: bool) -> Result<Vec<Candidates>, SpecError> {
     let mut problems = Vec::new();
     let mut candidates = Vec::new();
     for (index, spec) in loaded.experiment.methods.iter().enumerate() {
         let lacks = registry::find(&spec.method).and_then(|entry| entry.lacks());
-        if let Some(lacks) = lacks {
+        if let Some(lacks) = lacks.filter(|_| !is_plan) {
             // One sentence for all methods of the kind.
             let message = format!("method `{}` {lacks}", spec.method);
             let help = "run scripts/setup-libtorch once, then build with `--features deep`";
@@ -235,7 +232,7 @@ fn load(
     spec: &DatasetSpec,
     store: &Store,
     may_download: &dyn Fn() -> bool,
-    seed: &Seed,
+    experiment: &Experiment,
     observe: &mut impl FnMut(Loading<'_>),
 ) -> Result<Dataset, DataError> {
     let (dataset, size) = match spec {
@@ -247,9 +244,10 @@ fn load(
         DatasetSpec::Files(files) => (load_files(files, Path::new(""))?, files.subsample),
     };
     let dataset = match size {
-        Some(size) => split::subsample(&dataset, size, seed)?,
+        Some(size) => split::subsample(&dataset, size, &Seed::root(experiment.seed))?,
         None => dataset,
     };
+    let dataset = store.with_validation(dataset, spec, experiment)?;
     match (&dataset.images, spec) {
         (None, DatasetSpec::Registered { options, .. }) if options.encoder.is_some() => {
             Err(DataError::Encoder {
@@ -267,8 +265,7 @@ fn load(
     }
 }
 
-/// Vectors of images, by a frozen encoder.
-#[cfg(feature = "deep")]
+/// Vectors of images, by a frozen encoder; zeros where a plan is all that is wanted.
 fn encode(
     dataset: Dataset,
     spec: EncoderSpec,
@@ -276,35 +273,58 @@ fn encode(
     observe: &mut impl FnMut(Loading<'_>),
 ) -> Result<Dataset, DataError> {
     let weights = store.weights(&dataset.name, &spec)?;
-    let encoder = Encoder { spec, weights };
+    let encoder = Encoder::new(spec, weights)?;
     let images = dataset.images.clone().unwrap_or_default();
+    let images = images.resized(encoder.spec.size);
+    let hash = encoder.hash()?;
+    let x = match store.plans_only() {
+        true => Array2::zeros((images.len(), encoder.spec.network.dims())),
+        false => vectors(&dataset, &images, &encoder, store, observe)?,
+    };
+    Ok(dataset.encoded(x, images, encoder, &hash))
+}
+
+#[cfg(feature = "deep")]
+fn vectors(
+    dataset: &Dataset,
+    images: &Images,
+    encoder: &Encoder,
+    store: &Store,
+    observe: &mut impl FnMut(Loading<'_>),
+) -> Result<Array2<f64>, DataError> {
     let cache = dirs::cache_dir().map(|cache| cache.join("npsvcpp").join("features"));
-    let begin = || observe(Loading::Encoding(&dataset.name, images.len()));
-    let made = encoder.hash().and_then(|hash| {
-        Ok((
-            deep::features(&images, &encoder, cache.as_deref(), begin)?,
-            hash,
-        ))
-    });
-    match made {
-        Ok((x, hash)) => Ok(dataset.encoded(x, encoder, &hash)),
-        Err(EncoderError::Image(error)) => Err(error),
-        Err(error) => Err(DataError::Encoder {
-            dataset: dataset.name,
-            problem: error.to_string(),
-        }),
+    let mut vectors = |part: std::ops::Range<usize>| {
+        let begin = || observe(Loading::Encoding(&dataset.name, part.len()));
+        let images = images.select(&part.clone().collect::<Vec<usize>>());
+        let x = deep::features(&images, encoder, store.device(), cache.as_deref(), begin);
+        x.map_err(|error| match error {
+            EncoderError::Image(error) => error,
+            error => DataError::Encoder {
+                dataset: dataset.name.clone(),
+                problem: error.to_string(),
+            },
+        })
+    };
+    // Samples for validation apart, so that the others are kept under the same name with and without.
+    let own = dataset.own_samples();
+    let x = vectors(0..own)?;
+    if own == images.len() {
+        return Ok(x);
     }
+    let validation = vectors(own..images.len())?;
+    Ok(ndarray::concatenate![ndarray::Axis(0), x, validation])
 }
 
 #[cfg(not(feature = "deep"))]
-fn encode(
-    dataset: Dataset,
-    _: EncoderSpec,
+fn vectors(
+    dataset: &Dataset,
+    _: &Images,
+    _: &Encoder,
     _: &Store,
     _: &mut impl FnMut(Loading<'_>),
-) -> Result<Dataset, DataError> {
+) -> Result<Array2<f64>, DataError> {
     Err(DataError::Encoder {
-        dataset: dataset.name,
+        dataset: dataset.name.clone(),
         problem: format!("that {NEEDS_DEEP}"),
     })
 }
@@ -314,19 +334,29 @@ fn found(
     experiment: &Experiment,
     seed: &Seed,
 ) -> Result<(Source, PlannedDataset), DataError> {
+    if experiment.splits.seeds > 1 && dataset.fixed_train.is_none() {
+        return Err(DataError::Split {
+            dataset: dataset.name,
+            problem:
+                "`seeds` is for datasets with their own split, and this one is split at random; \
+                      use `repeats`"
+                    .to_owned(),
+        });
+    }
     let splits = split::splits(&dataset, &experiment.splits, seed)?;
     let first = splits.first();
     let planned = PlannedDataset {
         name: dataset.name.clone(),
         unavailable: None,
         hash: dataset.hash.clone(),
-        samples: dataset.x.nrows(),
+        samples: dataset.own_samples(),
         dims: dataset.x.ncols(),
         classes: dataset.classes.clone(),
         class_counts: dataset.class_counts(),
         n_train: first.map_or(0, |split| split.train.len()),
         n_test: first.map_or(0, |split| split.test.len()),
         splits: splits.iter().map(|split| split.hash.clone()).collect(),
+        validation: dataset.validation.as_ref().map(|part| part.hash.clone()),
         notes: dataset.notes.clone(),
     };
     Ok((
@@ -353,6 +383,7 @@ fn not_found(spec: &DatasetSpec, experiment: &Experiment, error: &DataError) -> 
         n_train: 0,
         n_test: 0,
         splits,
+        validation: None,
         notes: Vec::new(),
     }
 }
@@ -473,102 +504,5 @@ impl Prepared {
         let settings = all_settings(&plan.experiment, &self.candidates);
         plan.cells = cells(&plan.datasets, &settings);
         plan
-    }
-}
-
-fn cells(datasets: &[PlannedDataset], settings: &[String]) -> Vec<PlannedCell> {
-    let mut cells = Vec::new();
-    for (dataset, planned) in datasets.iter().enumerate() {
-        let row = row_cells(planned, settings);
-        cells.extend(row.map(|(split, method, cell)| PlannedCell {
-            cell,
-            dataset,
-            method,
-            split,
-        }));
-    }
-    cells
-}
-
-/// Split, method and identity of every cell of a dataset.
-fn row_cells(
-    planned: &PlannedDataset,
-    settings: &[String],
-) -> impl Iterator<Item = (usize, usize, String)> {
-    let splits = planned.splits.iter().enumerate();
-    splits.flat_map(move |(split, split_hash)| {
-        let place = json!({
-            "dataset": planned.name,
-            "data": planned.hash,
-            "split": split,
-            "samples": split_hash,
-        })
-        .to_string();
-        let methods = settings.iter().enumerate();
-        methods.map(move |(method, settings)| (split, method, identity(&place, settings)))
-    })
-}
-
-/// One per method: the part of a cell's identity that its cells have in common.
-fn all_settings(experiment: &Experiment, candidates: &[Candidates]) -> Vec<String> {
-    let settings = candidates.iter();
-    settings.map(|one| settings_of(experiment, one)).collect()
-}
-
-/// The part of a cell's identity that a method's cells have in common, as a JSON object.
-fn settings_of(experiment: &Experiment, candidates: &Candidates) -> String {
-    let is_tuned = candidates.points.len() > 1;
-    let points: Vec<Value> = candidates
-        .points
-        .iter()
-        .map(|point| point.params())
-        .collect();
-    let mut settings = json!({
-        "seed": experiment.seed,
-        "kernel": experiment.kernel,
-        "jitter": experiment.jitter,
-        "method": candidates.entry.name(),
-        "version": candidates.entry.version(),
-        "points": points,
-        "select": is_tuned.then_some(&experiment.select),
-    });
-    // Left out where it is not used, so that the cells of ledgers older than the key keep their names.
-    if !experiment.factor.is_full() {
-        settings["factor"] = json!(experiment.factor);
-    }
-    settings.to_string()
-}
-
-/// A cell's identity: everything its numbers depend on, and nothing else. It is the hash of one JSON
-/// object, given here in two parts.
-fn identity(place: &str, settings: &str) -> String {
-    let mut hash = Sha256::new();
-    hash.update(place.strip_suffix('}').unwrap_or(place));
-    hash.update(",");
-    hash.update(settings.strip_prefix('{').unwrap_or(settings));
-    let digest = hash.finalize();
-    let mut digits = String::with_capacity(24);
-    for byte in digest.iter().take(12) {
-        // Writing to a String cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ledgers refer to cells by this hash, so it must never change by accident.
-    #[test]
-    fn an_identity_is_the_hash_of_one_object() {
-        let (place, settings) = (json!({"dataset": "a", "split": 3}), json!({"seed": 1}));
-        let whole = json!({"dataset": "a", "split": 3, "seed": 1}).to_string();
-        let digest = Sha256::digest(whole.as_bytes());
-        let expected: String = digest.iter().take(12).map(|b| format!("{b:02x}")).collect();
-        assert_eq!(
-            identity(&place.to_string(), &settings.to_string()),
-            expected
-        );
     }
 }

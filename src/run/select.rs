@@ -1,5 +1,7 @@
 //! Choice of parameters by stratified cross-validation on training samples.
 //!
+//! Or on a dataset's own validation samples, after a fit on all training samples.
+//!
 //! All points of a grid share a fold's kernel matrix. The test samples are never seen, except with
 //! `on: test`, which every rendering warns of.
 
@@ -139,7 +141,7 @@ pub fn select(
         // What is scored on test samples is the very fit that comes last.
         let seed = match settings.on {
             SelectOn::Test => seed.clone(),
-            SelectOn::Training => seed.child(format!("fold {number}")),
+            SelectOn::Training | SelectOn::Validation => seed.child(format!("fold {number}")),
         };
         score_round(
             experiment,
@@ -186,10 +188,15 @@ struct Round {
 
 fn rounds(settings: &Select, source: &Source, split: usize, seed: &Seed) -> Vec<Round> {
     let outer = &source.splits[split];
-    if settings.on == SelectOn::Test {
+    let score = match settings.on {
+        SelectOn::Training => None,
+        SelectOn::Validation => Some(&outer.validation),
+        SelectOn::Test => Some(&outer.test),
+    };
+    if let Some(score) = score {
         return vec![Round {
             fit: outer.train.clone(),
-            score: outer.test.clone(),
+            score: score.clone(),
         }];
     }
     let labels =

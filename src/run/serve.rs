@@ -97,7 +97,8 @@ impl Server {
         let spec = experiment.datasets.get(dataset).cloned();
         experiment.datasets = vec![spec.ok_or("there is no such dataset")?];
         // Everything was downloaded by the process that asks.
-        let store = Store::new(self.setup.data.clone(), true);
+        let store =
+            Store::new(self.setup.data.clone(), true).on_device(&self.setup.circumstances.device);
         prepare(&Loaded::resolved(experiment), &store, &[], |_| ())
             .map_err(|error| error.to_string())
     }

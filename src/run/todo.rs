@@ -38,7 +38,7 @@ impl Todo {
             work: 0.0,
             budget,
         };
-        let mut groups: HashMap<(usize, usize), usize> = HashMap::new();
+        let mut groups: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
         for index in options.part.cells(plan) {
             let cell = &plan.cells[index];
             let last = settled.get(cell.cell.as_str());
@@ -73,7 +73,11 @@ impl Todo {
             }
             todo.cells += 1;
             todo.work += estimate.flops;
-            let at = *groups.entry((cell.dataset, cell.split)).or_insert_with(|| {
+            // Networks share no kernel matrix, so several devices train them at the same time.
+            let is_network = prepared.candidates[cell.method].entry.is_network();
+            let apart = (is_network && options.devices.len() > 1).then_some(index);
+            let key = (cell.dataset, cell.split, apart);
+            let at = *groups.entry(key).or_insert_with(|| {
                 let (dataset, split) = (cell.dataset, cell.split);
                 todo.groups.push(Group {
                     dataset,

@@ -7,6 +7,7 @@
 
 mod catalogue;
 mod check;
+mod encoder;
 mod node;
 mod phrase;
 mod problem;
@@ -20,13 +21,14 @@ mod tests;
 mod types;
 
 pub use catalogue::{Catalogue, Check, DatasetEntry, MethodEntry};
+pub use encoder::{Backbone, Conventions, EncoderSpec};
 pub use problem::{Place, Problem, Source, SpecError};
 pub use read::load;
 pub use schema::{schema, schema_text};
 pub use types::{
-    Backbone, Budget, Compare, Conventions, DatasetOptions, DatasetSpec, EncoderSpec, Experiment,
-    FileFormat, FilesSpec, MethodSpec, Protocol, Recording, Rendering, Reproduces, Resources,
-    Search, Select, SelectBy, SelectOn, Slurm, Splits, Test,
+    Budget, Compare, DatasetOptions, DatasetSpec, EvaluateOn, Experiment, FileFormat, FilesSpec,
+    MethodSpec, Protocol, Recording, Rendering, Reproduces, Resources, Search, Select, SelectBy,
+    SelectOn, Slurm, Splits, Test,
 };
 
 use check::Checker;

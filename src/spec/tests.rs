@@ -117,7 +117,7 @@ fn a_sound_spec_becomes_an_experiment() {
             name: "pendigits".into(),
             options: DatasetOptions {
                 subsample,
-                encoder: None,
+                ..DatasetOptions::default()
             }
         }
     );

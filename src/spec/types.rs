@@ -9,6 +9,7 @@ use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::encoder::EncoderSpec;
 use crate::kernel::{Factor, Kernel};
 
 /// An experiment: which methods on which datasets, how split, selected, compared and rendered.
@@ -72,6 +73,21 @@ pub struct Experiment {
     pub slurm: Option<Slurm>,
 }
 
+impl Experiment {
+    /// Whether parameters are chosen on validation samples.
+    pub fn chooses_on_validation(&self) -> bool {
+        let select = self.select.as_ref();
+        select.is_some_and(|select| select.on == SelectOn::Validation)
+    }
+
+    /// Whether parameters are chosen once per dataset: on request, or because all trainings on its own
+    /// split make the same choice.
+    pub fn chooses_once(&self) -> bool {
+        let select = self.select.as_ref();
+        select.is_some_and(|select| select.once || self.splits.seeds > 1)
+    }
+}
+
 pub(super) fn default_seed() -> u64 {
     2024
 }
@@ -130,41 +146,28 @@ pub struct DatasetOptions {
     /// Use a seeded random part of this many samples.
     #[schemars(range(min = 4))]
     pub subsample: Option<usize>,
+    /// Measure accuracies on the validation samples instead of the test samples, for studies that must
+    /// not see these. For datasets that have some, such as `flowers102`.
+    #[serde(skip_serializing_if = "EvaluateOn::is_test")]
+    pub evaluate_on: EvaluateOn,
     /// For images: what makes vectors of them. A ResNet34 as the paper's if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder: Option<EncoderSpec>,
 }
 
-/// A prior encoder with published weights.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct EncoderSpec {
-    pub network: Backbone,
-    /// A file of weights with torchvision's names, safetensors or as torch.save writes; a path, or the
-    /// name of a file in the data folder `weights`. torchvision's own if left out.
-    pub weights: Option<PathBuf>,
-    pub conventions: Conventions,
+/// The samples on which accuracies are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EvaluateOn {
+    #[default]
+    Test,
+    Validation,
 }
 
-/// Residual networks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Backbone {
-    Resnet18,
-    #[default]
-    Resnet34,
-    Resnet50,
-}
-
-/// What differs between publications of the same network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Conventions {
-    /// Strides in the 3 x 3 convolutions, RGB over ImageNet's deviations.
-    #[default]
-    Torchvision,
-    /// Strides in the first 1 x 1 convolutions, BGR minus ImageNet's means.
-    Keras,
+impl EvaluateOn {
+    fn is_test(&self) -> bool {
+        *self == Self::Test
+    }
 }
 
 /// A dataset of the user's own.
@@ -274,6 +277,15 @@ pub struct Splits {
     pub train_fraction: f64,
     /// Keep class shares equal in both parts. The paper does not.
     pub stratified: bool,
+    /// Train each network this many times on a dataset's own split, with other initial weights, order
+    /// and dropout. Methods without a training seed run once.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 100))]
+    pub seeds: usize,
+}
+
+fn is_one(count: &usize) -> bool {
+    *count == 1
 }
 
 impl Default for Splits {
@@ -282,6 +294,7 @@ impl Default for Splits {
             repeats: 10,
             train_fraction: 0.6,
             stratified: false,
+            seeds: 1,
         }
     }
 }
@@ -421,8 +434,10 @@ pub enum SelectBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelectOn {
-    /// The training samples of a split.
+    /// The training samples of a split, by cross-validation.
     Training,
+    /// The dataset's own validation samples: fit on all training samples, once per point.
+    Validation,
     /// Choose on the test samples, as some published code does. Every rendering carries a warning.
     Test,
 }

@@ -90,6 +90,7 @@ fn dataset(name: &str, shape: [usize; 4]) -> PlannedDataset {
         n_train,
         n_test,
         splits: vec!["split".to_owned(); SPLITS],
+        validation: None,
         notes: Vec::new(),
     }
 }
@@ -113,6 +114,7 @@ pub fn plan() -> Plan {
                     dataset,
                     method,
                     split,
+                    training_seed: 0,
                 });
             }
         }
@@ -157,6 +159,7 @@ pub fn record(plan: &Plan, planned: &PlannedCell) -> Record {
         label: method.label.clone(),
         scheme: None,
         split: planned.split,
+        training_seed: None,
         seed: plan.experiment.seed,
         n_train: dataset.n_train,
         n_test: dataset.n_test,

@@ -7,6 +7,16 @@ use tch::{Device, Kind, Tensor};
 
 /// torchvision's names and shapes of a ResNet18's weights, written out on their own.
 pub fn resnet18() -> Vec<(String, Vec<usize>)> {
+    residual([2, 2, 2, 2])
+}
+
+/// The same of a ResNet34.
+#[allow(dead_code, reason = "not every test that has images needs both")]
+pub fn resnet34() -> Vec<(String, Vec<usize>)> {
+    residual([3, 4, 6, 3])
+}
+
+fn residual(blocks: [usize; 4]) -> Vec<(String, Vec<usize>)> {
     let mut all = Vec::new();
     let mut add = |conv: String, bn: String, shape: [usize; 4]| {
         all.push((format!("{conv}.weight"), shape.to_vec()));
@@ -15,28 +25,24 @@ pub fn resnet18() -> Vec<(String, Vec<usize>)> {
         }
     };
     add("conv1".into(), "bn1".into(), [64, 3, 7, 7]);
-    for (layer, (inputs, width)) in [(64, 64), (64, 128), (128, 256), (256, 512)]
-        .into_iter()
-        .enumerate()
-    {
-        for block in 0..2 {
+    let mut inputs = 64;
+    for (layer, blocks) in blocks.into_iter().enumerate() {
+        let width = 64 << layer;
+        for block in 0..blocks {
             let name = |part: &str| format!("layer{}.{block}.{part}", layer + 1);
-            let inputs = if block == 0 { inputs } else { width };
             add(name("conv1"), name("bn1"), [width, inputs, 3, 3]);
             add(name("conv2"), name("bn2"), [width, width, 3, 3]);
             if inputs != width {
-                add(
-                    name("downsample.0"),
-                    name("downsample.1"),
-                    [width, inputs, 1, 1],
-                );
+                let shape = [width, inputs, 1, 1];
+                add(name("downsample.0"), name("downsample.1"), shape);
             }
+            inputs = width;
         }
     }
     all
 }
 
-/// A file of weights of a ResNet18 that was never trained.
+/// A file of weights of a residual network that was never trained.
 pub fn write_weights(path: &Path, weights: &[(String, Vec<usize>)]) {
     let tensors: Vec<(String, Tensor)> = weights
         .iter()
@@ -66,6 +72,7 @@ pub fn write_weights(path: &Path, weights: &[(String, Vec<usize>)]) {
 }
 
 /// Writes images of two classes, this many for training and for testing.
+#[allow(dead_code, reason = "a test may have its own images")]
 pub fn write_images(folder: &Path, [train, test]: [usize; 2]) {
     let mut lists = [String::new(), String::new()];
     for class in ["dotted", "striped"] {

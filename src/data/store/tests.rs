@@ -94,6 +94,7 @@ fn entry(server: &str, only: Option<&str>) -> Entry {
     );
     Entry {
         manifest: Manifest::parse(&manifest).unwrap(),
+        validation: None,
         images: None,
         loader: libsvm::load,
         is_there: Path::is_dir,

@@ -16,9 +16,15 @@ use crate::model::TraceRow;
 /// Where the rest of the state is in the file's metadata.
 const STATE: &str = "state";
 
+/// Why a checkpoint cannot be continued from.
+pub(super) type Refusal = String;
+
 /// The state beyond tensors.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct State {
+    /// The cell that the training belongs to: the name of the file. Older files lack it.
+    #[serde(default)]
+    pub cell: String,
     /// Epochs done.
     pub epochs: usize,
     /// The criterion's own.
@@ -49,21 +55,46 @@ pub(super) fn save(path: &Path, state: &State, tensors: &[(String, Tensor)]) -> 
     let mut writer = fs::File::create(&part)?;
     writer.write_all(&file)?;
     writer.sync_all()?;
-    fs::rename(&part, path)
+    fs::rename(&part, path)?;
+    // The new name, too, must be on the disk.
+    fs::File::open(folder)?.sync_all()
 }
 
-/// Puts what is stored into `tensors`; nothing where there is no checkpoint that fits.
-pub(super) fn load(path: &Path, tensors: &mut [(String, Tensor)]) -> Option<State> {
-    let file = fs::read(path).ok()?;
-    let (_, header) = SafeTensors::read_metadata(&file).ok()?;
-    let state: State = serde_json::from_str(header.metadata().as_ref()?.get(STATE)?).ok()?;
-    let stored = SafeTensors::deserialize(&file).ok()?;
+/// The name of the cell whose checkpoint is at `path`.
+pub(super) fn cell_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// Puts what is stored into `tensors`; `None` where there is no checkpoint. One that is damaged or of
+/// another training is refused: a training that silently starts over would hide that hours are lost.
+pub(super) fn load(
+    path: &Path,
+    tensors: &mut [(String, Tensor)],
+) -> Result<Option<State>, Refusal> {
+    let file = match fs::read(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot be read ({error})")),
+    };
+    let torn = |error: safetensors::SafeTensorError| format!("is damaged ({error:?})");
+    let (_, header) = SafeTensors::read_metadata(&file).map_err(torn)?;
+    let metadata = header.metadata().as_ref();
+    let text = metadata.and_then(|metadata| metadata.get(STATE));
+    let text = text.ok_or("is not a checkpoint of this program")?;
+    let state: State =
+        serde_json::from_str(text).map_err(|error| format!("is damaged ({error})"))?;
+    let other = || "belongs to a training of another spec".to_owned();
+    if !state.cell.is_empty() && state.cell != cell_of(path) {
+        return Err(other());
+    }
+    let stored = SafeTensors::deserialize(&file).map_err(torn)?;
     let mut found = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors.iter() {
-        let view = stored.tensor(name).ok()?;
+        let view = stored.tensor(name).map_err(|_| other())?;
         let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
         if shape != tensor.size() || view.dtype() != Dtype::F32 {
-            return None;
+            return Err(other());
         }
         found.push(Tensor::from_data_size(view.data(), &shape, Kind::Float));
     }
@@ -72,7 +103,7 @@ pub(super) fn load(path: &Path, tensors: &mut [(String, Tensor)]) -> Option<Stat
             tensor.copy_(found);
         }
     });
-    Some(state)
+    Ok(Some(state))
 }
 
 fn bytes_of(tensor: &Tensor) -> Vec<u8> {

@@ -15,7 +15,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Criterion, Network, Settings, Training};
+use super::{Criterion, Network, Settings, Training, is_default};
 use crate::model::{BadParameter, Scheme};
 
 /// The paper gives no margin; this is the one of the authors' code.
@@ -35,12 +35,76 @@ pub struct DNpsvcpp {
     /// `beta`: 0.85 is the paper's text, 0.4 the authors' code.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
     pub tau_momentum: f64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub tau_gradient: TauGradient,
+    #[serde(skip_serializing_if = "is_default")]
+    pub second_pass: SecondPass,
+    #[serde(skip_serializing_if = "is_default")]
+    pub hinge: Hinge,
+    #[serde(skip_serializing_if = "is_default")]
+    pub loss_scale: LossScale,
     pub scheme: Scheme,
     /// Learning rate at the start.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub lr: f64,
     pub network: Network,
     pub training: Training,
+}
+
+/// The gradients that the tau-step balances.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TauGradient {
+    /// Of `J_l` in `Z`, through the layer norm.
+    #[default]
+    Exact,
+    /// The authors' code: without the layer norm, and with the first `m` of the `128 + m` weights of a
+    /// class in place of the 128 that belong to `z`, for features of `m` dimensions.
+    FirstColumns,
+}
+
+/// What the second descent of a step passes through and changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SecondPass {
+    /// The layers behind the prior encoder, whose output is the cached one: Algorithm 2.
+    #[default]
+    Layers,
+    /// The whole network once more, so that an encoder under training descends twice per batch: the
+    /// authors' code.
+    Network,
+}
+
+/// The dissimilarity loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Hinge {
+    /// `[s - f]_+^2 / 2`, the paper's.
+    #[default]
+    Clipped,
+    /// `(s - f)^2 / 2`: the authors' code takes `|s - f|`, which is never negative.
+    Unclipped,
+}
+
+/// What the two losses are multiplied by; 3.1415926 and 2.7182818 in the authors' code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LossScale {
+    /// Of the similarity loss.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub near: f64,
+    /// Of the dissimilarity loss.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub far: f64,
+}
+
+impl Default for LossScale {
+    fn default() -> Self {
+        Self {
+            near: 1.0,
+            far: 1.0,
+        }
+    }
 }
 
 /// `gamma_p = max/2 (1 + cos(p pi / t_max)) + epsilon` in epoch `p`: the weight of the objectives
@@ -75,6 +139,10 @@ impl Default for DNpsvcpp {
             margin: MARGIN,
             gamma: Gamma::default(),
             tau_momentum: 0.85,
+            tau_gradient: TauGradient::Exact,
+            second_pass: SecondPass::Layers,
+            hinge: Hinge::Clipped,
+            loss_scale: LossScale::default(),
             scheme: Scheme::Ovr,
             lr: 1e-3,
             network: Network::default(),
@@ -94,6 +162,8 @@ impl Criterion for DNpsvcpp {
     fn check(&self) -> Result<(), BadParameter> {
         BadParameter::unless_positive("c", self.c)?;
         BadParameter::unless_positive("margin", self.margin)?;
+        BadParameter::unless_positive("loss_scale.near", self.loss_scale.near)?;
+        BadParameter::unless_positive("loss_scale.far", self.loss_scale.far)?;
         BadParameter::unless_not_negative("gamma.max", self.gamma.max)?;
         BadParameter::unless(self.gamma.t_max != Some(0), "gamma.t_max", 0, "at least 1")?;
         BadParameter::unless_not_negative("gamma.epsilon", self.gamma.epsilon)?;

@@ -48,17 +48,18 @@ impl Descent {
         &self.velocities
     }
 
-    /// Descends `loss` in the first `count` weights.
-    pub fn descend(&mut self, loss: &Tensor, count: usize) {
-        let weights = &self.weights[..count];
+    /// Descends `loss` in the weights at `places`.
+    pub fn descend(&mut self, loss: &Tensor, places: impl Iterator<Item = usize>) {
+        let places: Vec<usize> = places.collect();
+        let weights: Vec<&Tensor> = places.iter().map(|&i| &self.weights[i]).collect();
         if weights.is_empty() {
             return;
         }
-        let gradients = Tensor::run_backward(&[loss], weights, false, false);
+        let gradients = Tensor::run_backward(&[loss], &weights, false, false);
         no_grad(|| {
-            let states = self.weights.iter_mut().zip(&mut self.velocities);
             // A weight that the loss does not depend on has no gradient and stays as it is.
-            for ((w, v), g) in states.zip(&gradients).filter(|(_, g)| g.defined()) {
+            for (&i, g) in places.iter().zip(&gradients).filter(|(_, g)| g.defined()) {
+                let (w, v) = (&mut self.weights[i], &mut self.velocities[i]);
                 let _ = v.g_mul_scalar_(self.momentum);
                 let _ = v.g_add_(g);
                 let _ = v.addcmul_(w, &self.weight_decay);
@@ -90,7 +91,7 @@ mod tests {
         descent.set_lr(0.1);
         let mut by_hand = (2.0, 0.0);
         for _ in 0..2 {
-            descent.descend(&(&w * &w / 2.0).sum(Kind::Double), 1);
+            descent.descend(&(&w * &w / 2.0).sum(Kind::Double), 0..1);
             let (x, v) = by_hand;
             let v = 0.5 * v + x + 0.1 * x;
             by_hand = (x - 0.1 * v, v);

@@ -70,6 +70,8 @@ impl Criterion for Dtwsvn {
             margin,
             scheme,
             classes,
+            hinge: super::Hinge::default(),
+            scale: super::LossScale::default(),
         }))
     }
 }

@@ -26,22 +26,38 @@ pub(super) fn gram(head: &Head, pass: &Pass, f: &Tensor, slopes: &Tensor) -> Ten
         let Some(z) = &pass.z else {
             return Tensor::zeros([classes, classes], (f.kind(), f.device()));
         };
-        let (gain, shift) = head.layer_norm();
-        let (width, dims) = (gain.size()[0], z.size()[1]);
-        let weight = &head.cls.weight;
+        let (weight, dims) = (&head.cls.weight, z.size()[1]);
+        let (Some((gain, shift)), Some((mean, rstd))) = (head.layer_norm(), &pass.norm) else {
+            return product(slopes, &weight.narrow(1, 0, dims));
+        };
+        let width = gain.size()[0];
         let u = weight * gain;
         let mean_u = u.mean_dim([1].as_slice(), true, None::<Kind>);
         let v = u.narrow(1, 0, dims) - mean_u;
-        let xz = (z - &pass.mean) * &pass.rstd;
+        let xz = (z - mean) * rstd;
         // f = S + <w_l, shift> + b_l.
         let s = f - weight.mv(shift) - &head.cls.bias;
-        let p = slopes * &pass.rstd;
+        let p = slopes * rstd;
         let q = &p * s / width as f64;
         let h = &p * xz.matmul(&v.tr());
         let norms = (&xz * &xz).sum_dim_intlist([1].as_slice(), true, None::<Kind>);
         let mixed = h.tr().matmul(&q);
         p.tr().matmul(&p) * v.matmul(&v.tr()) - &mixed - mixed.tr() + q.tr().matmul(&(&q * norms))
     })
+}
+
+/// The matrix in its place by the authors' code: see [`super::TauGradient::FirstColumns`].
+pub(super) fn first_columns(head: &Head, phi: &Tensor, slopes: &Tensor) -> Tensor {
+    no_grad(|| {
+        let weight = &head.cls.weight;
+        let columns = phi.size()[1].min(weight.size()[1]);
+        product(slopes, &weight.narrow(1, 0, columns))
+    })
+}
+
+/// `sum_i <grad_{z_i} J_l, grad_{z_i} J_k>` of `f = <v_l, z> + ...`, without a layer norm.
+fn product(slopes: &Tensor, v: &Tensor) -> Tensor {
+    slopes.tr().matmul(slopes) * v.matmul(&v.tr())
 }
 
 #[cfg(test)]
@@ -51,8 +67,8 @@ mod tests {
 
     use super::*;
     use crate::model::Scheme;
-    use crate::model::deep::Network;
     use crate::model::deep::hyperplanes::Hyperplanes;
+    use crate::model::deep::{Hinge, LossScale, Network};
     use crate::solve::simplex;
 
     /// One mini-batch in evaluation mode, double precision, computed with automatic differentiation
@@ -123,6 +139,8 @@ mod tests {
                 margin,
                 scheme,
                 classes,
+                hinge: Hinge::Clipped,
+                scale: LossScale::default(),
             };
             let parts = hyperplanes.parts(&f, &batch.near);
             assert_near(
@@ -148,20 +166,29 @@ mod tests {
 
     /// The same for other layers, where the reference has no numbers: against libtorch's own gradients.
     #[test]
-    fn agrees_with_backward_passes_without_phi() {
+    fn agrees_with_backward_passes_without_phi_or_layer_norm() {
+        use crate::model::deep::Hypothesis::{Both, Z};
+        for (hypothesis, layer_norm) in [(Z, true), (Z, false), (Both, false)] {
+            let network = Network {
+                hidden: 12,
+                z: 8,
+                hypothesis,
+                layer_norm,
+                ..Network::default()
+            };
+            agrees_with_backward_passes(&network);
+        }
+    }
+
+    fn agrees_with_backward_passes(network: &Network) {
         let batch = batch();
-        let network = Network {
-            hidden: 12,
-            z: 8,
-            hypothesis: crate::model::deep::Hypothesis::Z,
-            ..Network::default()
-        };
         let weights = &batch.reference["weights"];
-        let head = Head::with(&network, 16, 5, |name| {
+        let has_phi = network.hypothesis == crate::model::deep::Hypothesis::Both;
+        let head = Head::with(network, 16, 5, |name| {
             let tensor = tensor(&weights[name]);
             match name {
-                "ln.weight" | "ln.bias" => tensor.narrow(0, 0, 8),
-                "cls.weight" => tensor.narrow(1, 0, 8),
+                "ln.weight" | "ln.bias" if !has_phi => tensor.narrow(0, 0, 8),
+                "cls.weight" if !has_phi => tensor.narrow(1, 0, 8),
                 _ => tensor,
             }
         });
@@ -174,6 +201,8 @@ mod tests {
             margin,
             scheme,
             classes,
+            hinge: Hinge::Clipped,
+            scale: LossScale::default(),
         };
         let parts = hyperplanes.parts(&f, &batch.near);
         let objectives = parts.objectives();
@@ -189,6 +218,41 @@ mod tests {
         let expected = gradients.matmul(&gradients.tr());
         let found = gram(&head, &pass, &f, &parts.slopes());
         let difference = (found - expected).abs().max().double_value(&[]);
+        assert!(difference < 1e-12, "{network:?}: {difference}");
+    }
+
+    /// The authors' lines, written out: a vector of gradients per class, then their products.
+    #[test]
+    fn first_columns_are_those_of_the_authors_code() {
+        let batch = batch();
+        let pass = batch.head.pass(&batch.phi, None);
+        let f = batch.head.cls.forward(&pass.seen);
+        let (c, margin, classes) = batch.settings;
+        let hyperplanes = Hyperplanes {
+            c,
+            margin,
+            scheme: Scheme::Rvo,
+            classes,
+            hinge: Hinge::Unclipped,
+            scale: LossScale {
+                near: 3.0,
+                far: 2.5,
+            },
+        };
+        let slopes = hyperplanes.parts(&f, &batch.near).slopes();
+        // simloss.grad, disloss.grad and grad_zx, but for the mean over the batch.
+        let (near, others) = (&batch.near, classes as f64 - 1.0);
+        let similar = 3.0 * &f;
+        let dissimilar = -2.5 * (margin - &f);
+        let grad_zx = (1.0 - near) * similar / others + near * dissimilar * c;
+        let grad_zx = grad_zx / f.size()[0] as f64;
+        let difference = (&slopes - &grad_zx).abs().max().double_value(&[]);
         assert!(difference < 1e-12, "{difference}");
+        let w = batch.head.cls.weight.narrow(1, 0, 16);
+        let grad = w.unsqueeze(2).bmm(&grad_zx.tr().unsqueeze(1));
+        let grad = grad.view([classes as i64, -1]);
+        let found = first_columns(&batch.head, &batch.phi, &slopes);
+        let difference = (found - grad.matmul(&grad.tr())).abs().max();
+        assert!(difference.double_value(&[]) < 1e-12);
     }
 }

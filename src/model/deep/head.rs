@@ -44,7 +44,7 @@ struct Trunk {
 /// All layers behind the prior encoder.
 pub struct Head {
     trunk: Option<Trunk>,
-    ln: Norm,
+    ln: Option<Norm>,
     pub cls: Linear,
     hypothesis: Hypothesis,
 }
@@ -56,10 +56,9 @@ pub struct Masks(Tensor, Tensor);
 pub struct Pass {
     /// The learnt representation, where the hypothesis has one.
     pub z: Option<Tensor>,
-    /// Mean and inverse deviation that the layer norm used.
-    pub mean: Tensor,
-    pub rstd: Tensor,
-    /// Its output: what the hyperplanes see.
+    /// Mean and inverse deviation that the layer norm used, if there is one.
+    pub norm: Option<(Tensor, Tensor)>,
+    /// What the hyperplanes see.
     pub seen: Tensor,
 }
 
@@ -165,8 +164,9 @@ impl Masks {
                     values.push(if half < limit { 0.0 } else { kept });
                 }
             }
-            let mask = Tensor::from_slice(&values[..count]).view([batch, width as i64]);
-            mask.to_device(device)
+            Tensor::from_slice(&values[..count])
+                .view([batch, width as i64])
+                .to_device(device)
         };
         let first = mask(network.hidden);
         Self(first, mask(network.z))
@@ -201,7 +201,7 @@ impl Head {
         };
         Ok(Self {
             trunk,
-            ln: Norm::new(width, device),
+            ln: network.layer_norm.then(|| Norm::new(width, device)),
             cls: linear("cls", width, classes)?,
             hypothesis: network.hypothesis,
         })
@@ -220,20 +220,20 @@ impl Head {
             (Some(z), _) => z.shallow_clone(),
             (None, _) => phi.shallow_clone(),
         };
+        let Some(ln) = &self.ln else {
+            let (norm, seen) = (None, joined);
+            return Pass { z, norm, seen };
+        };
         let width = joined.size2().map_or(0, |(_, width)| width);
         let (seen, mean, rstd) =
-            joined.native_layer_norm([width], Some(&self.ln.weight), Some(&self.ln.bias), EPSILON);
-        Pass {
-            z,
-            mean,
-            rstd,
-            seen,
-        }
+            joined.native_layer_norm([width], Some(&ln.weight), Some(&ln.bias), EPSILON);
+        let norm = Some((mean, rstd));
+        Pass { z, norm, seen }
     }
 
-    /// Gain and shift of the layer norm.
-    pub fn layer_norm(&self) -> (&Tensor, &Tensor) {
-        (&self.ln.weight, &self.ln.bias)
+    /// Gain and shift of the layer norm, if there is one.
+    pub fn layer_norm(&self) -> Option<(&Tensor, &Tensor)> {
+        self.ln.as_ref().map(|ln| (&ln.weight, &ln.bias))
     }
 
     /// Trained weights by name: those all classes share, then those of the classes.
@@ -251,9 +251,10 @@ impl Head {
                 ("bn2.bias", &trunk.bn2.norm.bias),
             ]);
         }
+        if let Some(ln) = &self.ln {
+            all.extend([("ln.weight", &ln.weight), ("ln.bias", &ln.bias)]);
+        }
         all.extend([
-            ("ln.weight", &self.ln.weight),
-            ("ln.bias", &self.ln.bias),
             ("cls.weight", &self.cls.weight),
             ("cls.bias", &self.cls.bias),
         ]);
@@ -325,8 +326,10 @@ pub(super) mod tests {
                     put(&format!("{name}.running_var"), &mut bn.variance, false);
                 }
             }
-            put("ln.weight", &mut head.ln.weight, true);
-            put("ln.bias", &mut head.ln.bias, true);
+            if let Some(ln) = &mut head.ln {
+                put("ln.weight", &mut ln.weight, true);
+                put("ln.bias", &mut ln.bias, true);
+            }
             put("cls.weight", &mut head.cls.weight, true);
             put("cls.bias", &mut head.cls.bias, true);
             head

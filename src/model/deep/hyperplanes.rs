@@ -9,16 +9,19 @@ use tch::{Kind, Tensor};
 
 use super::head::Head;
 use super::objective::{Labels, Objective, Step, largest, numbers};
+use super::{Hinge, LossScale};
 use crate::model::{Scheme, TraceRow};
 
 /// The objectives' constants.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Hyperplanes {
     pub c: f64,
     /// `s`.
     pub margin: f64,
     pub scheme: Scheme,
     pub classes: usize,
+    pub hinge: Hinge,
+    pub scale: LossScale,
 }
 
 /// The two kinds of losses on a batch, already weighted: `near^2` and `far^2` are twice their values.
@@ -33,19 +36,23 @@ impl Hyperplanes {
     /// Splits `f` by the side each sample is on; `members` is 1 where sample `i` is of class `l`.
     pub fn parts(&self, f: &Tensor, members: &Tensor) -> Parts {
         let others = (self.classes as f64 - 1.0).max(1.0);
-        let short = (self.margin - f).relu();
+        let short = match self.hinge {
+            Hinge::Clipped => (self.margin - f).relu(),
+            Hinge::Unclipped => self.margin - f,
+        };
+        let (near, far) = (self.scale.near, self.scale.far * self.c);
         match self.scheme {
             Scheme::Ovr => Parts {
                 near: f * members,
                 far: &short - &short * members,
-                near_weight: 1.0,
-                far_weight: self.c / others,
+                near_weight: near,
+                far_weight: far / others,
             },
             Scheme::Rvo => Parts {
                 near: f - f * members,
                 far: short * members,
-                near_weight: 1.0 / others,
-                far_weight: self.c,
+                near_weight: near / others,
+                far_weight: far,
             },
         }
     }

@@ -39,7 +39,7 @@ mod train;
 pub use am_softmax::AmSoftmax;
 pub use arcface::ArcFace;
 pub use cross_entropy::CrossEntropy;
-pub use d_npsvcpp::{DNpsvcpp, Gamma};
+pub use d_npsvcpp::{DNpsvcpp, Gamma, Hinge, LossScale, SecondPass, TauGradient};
 pub use dtwsvn::Dtwsvn;
 
 use std::path::PathBuf;
@@ -110,6 +110,17 @@ pub struct Network {
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub dropout: f64,
     pub hypothesis: Hypothesis,
+    /// Normalise `[z, phi]` before the hyperplanes, as the paper does.
+    #[serde(skip_serializing_if = "is_true")]
+    pub layer_norm: bool,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Network {
@@ -119,6 +130,7 @@ impl Default for Network {
             z: 128,
             dropout: 0.25,
             hypothesis: Hypothesis::Both,
+            layer_norm: true,
         }
     }
 }
@@ -161,6 +173,24 @@ pub struct Training {
     /// Compute a frozen prior encoder's features once and reuse them. Without, every epoch computes
     /// them again, to the same end; there to measure what it saves.
     pub keep_features: bool,
+    /// What the batch norms of the prior encoder do once it is frozen.
+    #[serde(skip_serializing_if = "is_default")]
+    pub frozen_batch_norms: FrozenBatchNorms,
+    /// Convolutions of a prior encoder under training in half precision (bfloat16), all else in single
+    /// precision. Faster on graphics processors that have it; other last digits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub mixed_precision: bool,
+}
+
+/// What the batch norms of a frozen encoder do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FrozenBatchNorms {
+    /// They use their running statistics, which change no more: frozen as a whole.
+    #[default]
+    Evaluation,
+    /// They use and follow the batch, as in the authors' code. Then no features can be kept.
+    Training,
 }
 
 impl Default for Training {
@@ -173,6 +203,8 @@ impl Default for Training {
             weight_decay: 1e-4,
             fine_tune: 10,
             keep_features: true,
+            frozen_batch_norms: FrozenBatchNorms::Evaluation,
+            mixed_precision: false,
         }
     }
 }

@@ -65,6 +65,8 @@ pub struct Step<'a> {
     /// How many of the descent's weights are trained now: the prior encoder's are last.
     pub active: usize,
     pub rng: &'a mut ChaCha8Rng,
+    /// A pass of the batch through a prior encoder under training.
+    pub encode: Option<&'a dyn Fn() -> Tensor>,
 }
 
 impl Step<'_> {
@@ -77,13 +79,29 @@ impl Step<'_> {
 
     /// Descends `loss` in all weights that are trained now.
     pub fn descend(&mut self, loss: &Tensor) {
-        self.descent.descend(loss, self.active);
+        self.descent.descend(loss, 0..self.active);
     }
 
     /// Descends `loss` in the weights that all classes share, the prior encoder's apart.
+    pub fn descend_layers(&mut self, loss: &Tensor) {
+        self.descent.descend(loss, 0..self.shared());
+    }
+
+    /// Descends `loss` in the weights that all classes share, the prior encoder's too if it is trained now.
     pub fn descend_shared(&mut self, loss: &Tensor) {
-        let shared = self.head.parameters().len() - Head::OF_CLASSES;
-        self.descent.descend(loss, shared);
+        let shared = self.shared();
+        let of_prior = shared + Head::OF_CLASSES..self.active;
+        self.descent.descend(loss, (0..shared).chain(of_prior));
+    }
+
+    /// How many of the weights are of layers that all classes share.
+    fn shared(&self) -> usize {
+        self.head.parameters().len() - Head::OF_CLASSES
+    }
+
+    /// What the prior encoder makes of the batch now, if it is trained now.
+    pub fn encode_again(&self) -> Option<Tensor> {
+        self.encode.map(|encode| encode())
     }
 }
 

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use tch::{Device, Tensor, no_grad};
 
+use super::Training;
 use crate::data::{DataError, Images};
-use crate::deep::{ResNet, prefetched};
+use crate::deep::{ResNet, channels_last, prefetched};
 use crate::model::{FitError, Pictures};
 
 /// Images that are encoded together in evaluation mode.
@@ -25,9 +26,11 @@ impl From<DataError> for FitError {
 }
 
 impl Prior {
-    pub fn new(pictures: &Pictures, device: Device) -> Result<Self, FitError> {
+    pub fn new(pictures: &Pictures, training: &Training, device: Device) -> Result<Self, FitError> {
         let network = pictures.encoder.network(device);
         let mut network = network.map_err(|error| FitError::Image(error.to_string()))?;
+        network.set_mixed_precision(training.mixed_precision);
+        network.set_channels_last();
         network.set_trained(true);
         Ok(Self { network, device })
     }
@@ -47,7 +50,7 @@ impl Prior {
     pub fn phi(&self, pixels: &Tensor, training: bool) -> Tensor {
         let pixels = pixels.to_device(self.device);
         let pixels = self.network.conventions().normalise(&pixels);
-        self.network.forward(&pixels, training)
+        self.network.forward(&channels_last(&pixels), training)
     }
 
     /// Features of all images in evaluation mode.

@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::f64::consts::PI;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::Once;
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ use super::head::Head;
 use super::objective::{Labels, Objective, Step};
 use super::prior::{Prior, with_all_cores};
 use super::ready::Ready;
-use super::{Criterion, NetworkFit, Settings, Surroundings, Training};
+use super::{Criterion, FrozenBatchNorms, NetworkFit, Settings, Surroundings, Training};
 use crate::data::Images;
 use crate::deep::prefetched;
 use crate::model::{FitError, Problem, TraceRow};
@@ -80,7 +81,7 @@ impl<'a> Run<'a> {
         let pictures = problem
             .pictures()
             .filter(|_| settings.training.fine_tune > 0);
-        let prior = pictures.map(|pictures| Prior::new(pictures, device));
+        let prior = pictures.map(|pictures| Prior::new(pictures, settings.training, device));
         let prior = prior.transpose()?;
         let parameters = head.parameters();
         let parameters = parameters.iter().map(|(_, tensor)| *tensor);
@@ -106,13 +107,14 @@ impl<'a> Run<'a> {
             prior,
             is_frozen: false,
             state: State {
+                cell: checkpoint_name(surroundings),
                 epochs: 0,
                 objective: Vec::new(),
                 trace: Vec::new(),
             },
             head,
         };
-        run.resume();
+        run.resume()?;
         Ok(run)
     }
 
@@ -154,6 +156,12 @@ impl<'a> Run<'a> {
         self.prior.is_some() && self.state.epochs < self.settings.training.fine_tune
     }
 
+    /// Whether the features of a batch depend on when it is its turn.
+    fn is_encoding(&self) -> bool {
+        let norms = self.settings.training.frozen_batch_norms;
+        self.is_fine_tuned() || self.prior.is_some() && norms == FrozenBatchNorms::Training
+    }
+
     /// One pass through the training samples.
     fn epoch(&mut self) -> Result<(), FitError> {
         let (epoch, training) = (self.state.epochs, self.settings.training);
@@ -164,19 +172,18 @@ impl<'a> Run<'a> {
         let order = permutation(self.problem.shape().n, &mut seed.child("order").rng());
         let mut rng = seed.child("dropout").rng();
         let batches = batches(&order, training.batch);
-        if self.is_fine_tuned() {
+        if self.is_encoding() {
             return with_all_cores(|| self.fine_tune(&batches, &mut rng));
         }
         self.freeze()?;
         for samples in batches {
             let samples = Tensor::from_slice(samples).to_device(self.phi.device());
-            let phi = self.phi.index_select(0, &samples);
-            self.step(phi, &samples, &mut rng);
+            self.step(None, &samples, &mut rng);
         }
         Ok(())
     }
 
-    /// An epoch in which the prior encoder is trained too. What it makes of a sample on the way is what
+    /// An epoch in which the prior encoder changes too: all of it, or its batch norms. What it makes of a sample on the way is what
     /// the epoch's objectives are told from.
     fn fine_tune(&mut self, batches: &[&[i64]], rng: &mut ChaCha8Rng) -> Result<(), FitError> {
         let Some(pictures) = self.problem.pictures() else {
@@ -189,22 +196,35 @@ impl<'a> Run<'a> {
         prefetched(&pictures.images, &batches, |samples, pixels| {
             let samples: Vec<i64> = samples.iter().map(|&i| i as i64).collect();
             let samples = Tensor::from_slice(&samples).to_device(self.phi.device());
-            let Some(prior) = &self.prior else {
-                return Ok(());
-            };
-            let phi = prior.phi(&pixels, true);
-            let _ = self.phi.index_copy_(0, &samples, &phi.detach());
-            self.step(phi, &samples, rng);
+            self.step(Some(&pixels), &samples, rng);
             Ok(())
         })
     }
 
-    fn step(&mut self, phi: Tensor, samples: &Tensor, rng: &mut ChaCha8Rng) {
-        let active = match self.is_fine_tuned() {
+    /// A step on some samples, through the prior encoder where their pixels are given.
+    fn step(&mut self, pixels: Option<&Tensor>, samples: &Tensor, rng: &mut ChaCha8Rng) {
+        let is_trained = self.is_fine_tuned();
+        let active = match is_trained {
             true => self.descent.len(),
             false => self.head.parameters().len(),
         };
+        let encoder = self.prior.as_ref().zip(pixels);
+        let encode = encoder.map(|(prior, pixels)| {
+            move || match is_trained {
+                true => prior.phi(pixels, true),
+                false => tch::no_grad(|| prior.phi(pixels, true)),
+            }
+        });
+        let phi = match &encode {
+            Some(encode) => {
+                let phi = encode();
+                let _ = self.phi.index_copy_(0, samples, &phi.detach());
+                phi
+            }
+            None => self.phi.index_select(0, samples),
+        };
         let mut step = Step {
+            encode: encode.as_ref().map(|encode| encode as &dyn Fn() -> Tensor),
             head: &self.head,
             network: self.settings.network,
             phi,
@@ -251,7 +271,7 @@ impl<'a> Run<'a> {
 
     /// Objectives on all training samples, in evaluation mode, and accuracy on watched ones.
     fn observe(&mut self, seconds: f64) -> Result<TraceRow, FitError> {
-        if self.is_fine_tuned() || std::mem::take(&mut self.is_watched_stale) {
+        if self.is_encoding() || std::mem::take(&mut self.is_watched_stale) {
             self.watched = self.watched_features()?;
         }
         let functions = |phi: &Tensor| {
@@ -315,28 +335,44 @@ impl<'a> Run<'a> {
 
     /// Whether the prior encoder has been trained to its end, so that the last checkpoint with it stays true.
     fn is_prior_done(&self) -> bool {
-        self.prior.is_some() && self.state.epochs > self.settings.training.fine_tune
+        let norms = self.settings.training.frozen_batch_norms;
+        self.prior.is_some()
+            && norms == FrozenBatchNorms::Evaluation
+            && self.state.epochs > self.settings.training.fine_tune
     }
 
-    fn resume(&mut self) {
+    fn resume(&mut self) -> Result<(), FitError> {
         let Some(path) = self.surroundings.checkpoint.clone() else {
-            return;
+            return Ok(());
+        };
+        let refused = |path: &Path, why: String| FitError::Engine {
+            engine: "the checkpoint",
+            message: format!(
+                "{} {why}; remove it and run with --retry-failed to train from the start",
+                path.display()
+            ),
         };
         let whole = checkpoint::load(&path, &mut self.tensors());
-        let Some(state) = whole else {
-            return;
+        let Some(state) = whole.map_err(|why| refused(&path, why))? else {
+            return Ok(());
         };
         self.restore(state);
-        let has_prior = self.prior.is_some() && !self.is_fine_tuned();
-        let head = || checkpoint::load(&checkpoint::of_head(&path), &mut self.tensors_of_head());
-        if let Some(state) = has_prior.then(head).flatten() {
-            self.restore(state);
+        if self.prior.is_some() && !self.is_fine_tuned() {
+            let path = checkpoint::of_head(&path);
+            let head = checkpoint::load(&path, &mut self.tensors_of_head());
+            if let Some(state) = head.map_err(|why| refused(&path, why))? {
+                self.restore(state);
+            }
         }
+        Ok(())
     }
 
     fn restore(&mut self, state: State) {
         self.objective.restore(&state.objective);
-        self.state = state;
+        self.state = State {
+            cell: std::mem::take(&mut self.state.cell),
+            ..state
+        };
     }
 
     fn save(&mut self) -> Result<(), FitError> {
@@ -353,6 +389,12 @@ impl<'a> Run<'a> {
             message: format!("{} cannot be written: {error}", path.display()),
         })
     }
+}
+
+/// The cell that a checkpoint belongs to; empty where none is kept.
+fn checkpoint_name(surroundings: &Surroundings) -> String {
+    let path = surroundings.checkpoint.as_deref();
+    path.map_or_else(String::new, checkpoint::cell_of)
 }
 
 fn certificate(trace: &[TraceRow]) -> Certificate {

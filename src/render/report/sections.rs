@@ -150,8 +150,12 @@ pub(super) fn accuracy(summary: &Summary) -> String {
         fields.push(Field::number(&size, row.shape.map(|s| s.n_train as f64)));
         rows.push(fields);
     }
+    let repeats = summary.repeats();
     let mut text = table(
-        "Test accuracy in percent, mean ± standard deviation over splits; point at or tap a number for its splits, parameters and certificates",
+        &format!(
+            "Test accuracy in percent, mean ± standard deviation over {repeats}; point at or tap a number for its \
+             {repeats}, parameters and certificates"
+        ),
         &header,
         1,
         &rows,

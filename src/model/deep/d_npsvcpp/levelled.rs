@@ -5,9 +5,9 @@ use std::f64::consts::PI;
 use faer::Mat;
 use tch::Tensor;
 
-use super::{DNpsvcpp, Gamma};
+use super::{DNpsvcpp, Gamma, SecondPass, TauGradient};
 use crate::model::TraceRow;
-use crate::model::deep::gram::gram;
+use crate::model::deep::gram::{first_columns, gram};
 use crate::model::deep::head::Head;
 use crate::model::deep::hyperplanes::Hyperplanes;
 use crate::model::deep::objective::{Labels, Objective, Step, numbers};
@@ -21,6 +21,8 @@ pub struct Levelled {
     hyperplanes: Hyperplanes,
     schedule: Gamma,
     beta: f64,
+    tau_gradient: TauGradient,
+    second_pass: SecondPass,
     gamma: f64,
     tau: Vec<f64>,
     /// The last optimum, before momentum, and the norm of the combined gradient there.
@@ -40,9 +42,13 @@ impl Levelled {
                 margin: parameters.margin,
                 scheme: parameters.scheme,
                 classes,
+                hinge: parameters.hinge,
+                scale: parameters.loss_scale.clone(),
             },
             schedule: parameters.gamma.clone(),
             beta: parameters.tau_momentum,
+            tau_gradient: parameters.tau_gradient,
+            second_pass: parameters.second_pass,
             gamma: 0.0,
             tau_star: equal.clone(),
             tau: equal,
@@ -109,17 +115,29 @@ impl Objective for Levelled {
             .objectives();
         step.descend(&self.weighted(&objectives));
 
-        // The prior encoder's output is the one cached above.
-        let pass = step.pass(&phi.detach());
+        let phi = match self.second_pass {
+            // The prior encoder's output is the one cached above.
+            SecondPass::Layers => phi.detach(),
+            SecondPass::Network => step.encode_again().unwrap_or_else(|| phi.detach()),
+        };
+        let pass = step.pass(&phi);
         let f = self.functions(step.head, &pass);
         let parts = self.hyperplanes.parts(&f, &step.labels.members);
         let objectives = parts.objectives();
         let slopes = tch::no_grad(|| parts.slopes());
         // Without `z` the classes share nothing that weights could balance: they stay equal.
         if pass.z.is_some() {
-            self.tau_step(&gram(step.head, &pass, &f, &slopes), &objectives);
+            let gram = match self.tau_gradient {
+                TauGradient::Exact => gram(step.head, &pass, &f, &slopes),
+                TauGradient::FirstColumns => first_columns(step.head, &phi, &slopes),
+            };
+            self.tau_step(&gram, &objectives);
         }
-        step.descend_shared(&self.weighted(&objectives));
+        let loss = self.weighted(&objectives);
+        match self.second_pass {
+            SecondPass::Layers => step.descend_layers(&loss),
+            SecondPass::Network => step.descend_shared(&loss),
+        }
     }
 
     fn describe(&self, f: &Tensor, labels: &Labels, row: &mut TraceRow) {

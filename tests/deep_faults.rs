@@ -1,0 +1,178 @@
+//! What can go wrong with images, weights, checkpoints and devices: one sentence that names the file or the
+//! device, never a panic, and the other cells run.
+#![cfg(feature = "deep")]
+
+mod program;
+mod textures;
+
+use std::fs;
+
+use image::codecs::jpeg::JpegEncoder;
+use npsvcpp::ledger::{self, Record, Status};
+use program::{Ended, Folder};
+use tch::Tensor;
+
+const RUN: &str = "run spec.yaml --data data --offline -q --out out";
+
+/// A small collection, an encoder for it, and a spec of two networks.
+fn collection() -> Folder {
+    let folder = Folder::new();
+    textures::write_images(&folder.path("data/dtd"), [4, 4]);
+    fs::create_dir_all(folder.path("data/weights")).unwrap();
+    let weights = folder.path("data/weights/tiny.safetensors");
+    textures::write_weights(&weights, &textures::resnet18());
+    folder.write(
+        "spec.yaml",
+        "name: textures\n\
+         datasets: [dtd: {encoder: {network: resnet18, size: 32, weights: tiny.safetensors}}]\n\
+         methods:\n\
+         \x20 - cross-entropy: {training: {epochs: 3, fine_tune: 2, batch: 4}}\n\
+         \x20 - dtwsvn: {training: {epochs: 3, fine_tune: 2, batch: 4}}\n",
+    );
+    folder
+}
+
+fn records(folder: &Folder) -> Vec<Record> {
+    let read = ledger::read(&folder.path("out").join(ledger::FILE)).unwrap();
+    read.into_latest()
+}
+
+/// Puts `bytes` in the place of one of the images.
+fn put_image(folder: &Folder, bytes: &[u8]) {
+    folder.write("data/dtd/images/striped/striped_1.png", bytes);
+}
+
+fn jpeg(width: u32, height: u32) -> Vec<u8> {
+    let image = image::RgbImage::from_fn(width, height, |x, y| {
+        image::Rgb([(x * 7) as u8, (y * 5) as u8, 90])
+    });
+    let mut bytes = Vec::new();
+    JpegEncoder::new(&mut bytes).encode_image(&image).unwrap();
+    bytes
+}
+
+fn one_sentence(ended: &Ended, sentence: &str) {
+    assert!(ended.err.contains(sentence), "{sentence}\n{}", ended.err);
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+}
+
+#[test]
+fn unusual_images_are_read() {
+    let folder = collection();
+    let mut grey = Vec::new();
+    let image = image::GrayImage::from_pixel(9, 9, image::Luma([80]));
+    JpegEncoder::new(&mut grey).encode_image(&image).unwrap();
+    let cmyk = include_bytes!("reference/cmyk.jpg");
+    for (what, bytes) in [
+        ("grey", grey),
+        ("CMYK", cmyk.to_vec()),
+        ("1 x 1", jpeg(1, 1)),
+        ("20000 px wide", jpeg(20_000, 3)),
+    ] {
+        put_image(&folder, &bytes);
+        let _ = fs::remove_dir_all(folder.path("out"));
+        let ended = folder.run(RUN);
+        assert_eq!(ended.code, 0, "{what}: {}{}", ended.out, ended.err);
+    }
+}
+
+#[test]
+fn images_that_cannot_be_read_are_named() {
+    let folder = collection();
+    let whole = jpeg(64, 64);
+    for (what, bytes) in [
+        ("half of a file", whole[..whole.len() / 2].to_vec()),
+        ("the beginning of a file", whole[..30].to_vec()),
+        ("nothing", Vec::new()),
+        ("too wide", jpeg(20_001, 2)),
+    ] {
+        put_image(&folder, &bytes);
+        let ended = folder.run(RUN);
+        assert_eq!(ended.code, 2, "{what}: {}{}", ended.out, ended.err);
+        one_sentence(&ended, "striped_1.png: found no readable image");
+    }
+}
+
+#[test]
+fn weights_that_are_not_numbers_are_named() {
+    let folder = collection();
+    let path = folder.path("data/weights/tiny.safetensors");
+    let mut tensors = Tensor::read_safetensors(&path).unwrap();
+    let broken = tensors
+        .iter_mut()
+        .find(|(name, _)| name == "layer2.0.conv1.weight");
+    let _ = broken.unwrap().1.get(0).fill_(f64::NAN);
+    Tensor::write_safetensors(&tensors, &path).unwrap();
+    let ended = folder.run(RUN);
+    assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
+    one_sentence(
+        &ended,
+        "tiny.safetensors: found a value in tensor `layer2.0.conv1.weight` that is not a finite number",
+    );
+}
+
+/// The name of a cell, from a run into another folder.
+fn cell(folder: &Folder, method: &str) -> String {
+    let ended = folder.run(&RUN.replace("--out out", "--out names"));
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let read = ledger::read(&folder.path("names").join(ledger::FILE)).unwrap();
+    let mut records = read.records.into_iter();
+    records.find(|record| record.method == method).unwrap().cell
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_continued_from_is_said_and_the_other_cells_run() {
+    let folder = collection();
+    let cell = cell(&folder, "cross-entropy");
+    // A checkpoint of the other training, as it was when the run was killed.
+    let other = {
+        let mut child = folder
+            .command(&RUN.replace("out out", "out killed"))
+            .spawn()
+            .unwrap();
+        let checkpoints = folder.path("killed/checkpoints");
+        let found = loop {
+            let files = fs::read_dir(&checkpoints).into_iter().flatten().flatten();
+            let files = files.map(|file| file.path());
+            let mut files =
+                files.filter(|path| path.extension().is_some_and(|end| end == "safetensors"));
+            let is_other = |path: &std::path::PathBuf| !path.to_string_lossy().contains(&cell);
+            if let Some(bytes) = files.find(is_other).and_then(|path| fs::read(path).ok()) {
+                break bytes;
+            }
+            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        found
+    };
+    for (bytes, said) in [
+        (&other[..other.len() / 3], "is damaged"),
+        (&other[..], "belongs to a training of another spec"),
+    ] {
+        let _ = fs::remove_dir_all(folder.path("out"));
+        let checkpoint = format!("out/checkpoints/{cell}.safetensors");
+        folder.write(&checkpoint, bytes);
+        let ended = folder.run(RUN);
+        assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
+        let records = records(&folder);
+        let status = |method: &str| {
+            let record = records
+                .iter()
+                .find(|record| record.method == method)
+                .unwrap();
+            (record.status, record.error.clone().unwrap_or_default())
+        };
+        let (failed, reason) = status("cross-entropy");
+        assert_eq!(failed, Status::Failed);
+        assert!(
+            reason.contains(said) && reason.contains(&checkpoint),
+            "{reason}"
+        );
+        assert_eq!(status("dtwsvn").0, Status::Ok);
+        // Nothing was lost: without the file the training starts over.
+        fs::remove_file(folder.path(&checkpoint)).unwrap();
+        let ended = folder.run(&format!("{RUN} --retry-failed"));
+        assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    }
+}

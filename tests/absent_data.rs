@@ -448,7 +448,7 @@ fn figures_whose_traces_are_gone_are_kept() {
         let ended = changes_nothing(&folder, command, 1);
         assert_says(
             &ended.err,
-            &["figures/convergence", "cannot be drawn again", "restore"],
+            &["figures/", "cannot be drawn again", "restore"],
         );
     }
     fs::rename(folder.path("traces"), &traces).unwrap();

@@ -114,7 +114,8 @@ impl Former {
         let planned: HashSet<&str> = plan.cells.iter().map(|cell| cell.cell.as_str()).collect();
         let place = |plan: &Plan, cell: &PlannedCell| {
             let dataset = plan.datasets[cell.dataset].name.clone();
-            (dataset, plan.methods[cell.method].label.clone(), cell.split)
+            let label = plan.methods[cell.method].label.clone();
+            (dataset, label, cell.split, cell.training_seed)
         };
         let chosen: HashSet<usize> = part.cells(plan).into_iter().collect();
         let cells = plan.cells.iter().enumerate();
@@ -169,11 +170,14 @@ impl Former {
 fn places<'a>(
     plan: &'a Plan,
     dataset: &'a str,
-) -> impl Iterator<Item = ((&'a str, usize), &'a PlannedCell)> {
+) -> impl Iterator<Item = ((&'a str, usize, usize), &'a PlannedCell)> {
     let cells = plan.cells.iter();
     cells
         .filter(move |cell| plan.datasets[cell.dataset].name == dataset)
-        .map(|cell| ((plan.methods[cell.method].label.as_str(), cell.split), cell))
+        .map(|cell| {
+            let label = plan.methods[cell.method].label.as_str();
+            ((label, cell.split, cell.training_seed), cell)
+        })
 }
 
 /// Takes the place of the hash of a split whose samples are not known.

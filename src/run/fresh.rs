@@ -125,10 +125,10 @@ pub fn compare(before: (&Plan, &Contents), after: (&Plan, &Contents)) -> Compari
     comparison
 }
 
-/// The accuracy of every finished cell by dataset, label and split.
+/// The accuracy of every finished cell by dataset, label, split and training seed.
 fn accuracies<'a>(
     (plan, contents): (&'a Plan, &'a Contents),
-) -> HashMap<(&'a str, &'a str, usize), f64> {
+) -> HashMap<(&'a str, &'a str, usize, usize), f64> {
     let latest: HashMap<&str, &Record> = (contents.latest().into_iter())
         .filter(|record| record.status == Status::Ok)
         .map(|record| (record.cell.as_str(), record))
@@ -136,7 +136,13 @@ fn accuracies<'a>(
     let cells = plan.cells.iter().filter_map(|cell| {
         let accuracy = latest.get(cell.cell.as_str())?.accuracy?;
         let (dataset, method) = (&plan.datasets[cell.dataset], &plan.methods[cell.method]);
-        Some(((&*dataset.name, &*method.label, cell.split), accuracy))
+        let place = (
+            &*dataset.name,
+            &*method.label,
+            cell.split,
+            cell.training_seed,
+        );
+        Some((place, accuracy))
     });
     cells.collect()
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::prepare::Candidates;
-use crate::ledger::{PlannedCell, PlannedDataset};
+use super::prepare::{Candidates, configure_one};
+use crate::ledger::{Plan, PlannedCell, PlannedDataset};
 use crate::spec::Experiment;
 
 /// The cells of all datasets, in the order in which they are run.
@@ -23,6 +23,14 @@ pub(super) fn cells(datasets: &[PlannedDataset], settings: &Settings) -> Vec<Pla
         }));
     }
     cells
+}
+
+/// The cells of a plan, computed again from its experiment and its datasets.
+pub fn planned_cells(plan: &Plan) -> Result<Vec<PlannedCell>, String> {
+    let methods = plan.experiment.methods.iter();
+    let candidates: Vec<Candidates> = methods.map(configure_one).collect::<Result<_, _>>()?;
+    let settings = all_settings(&plan.experiment, &candidates);
+    Ok(cells(&plan.datasets, &settings))
 }
 
 /// What the identities of an experiment's cells depend on besides the data.

@@ -29,6 +29,7 @@ pub use filter::Filter;
 pub use folder::refuse_locked;
 pub use former::Former;
 pub use fresh::{Comparison, compare, is_set_aside, set_aside, take_set_aside};
+pub use identity::planned_cells;
 pub use prepare::{Candidates, Loading, Prepared, Source, prepare};
 pub use provenance::describe as write_plan;
 pub use select::{Edge, End, Selection};

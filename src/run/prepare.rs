@@ -213,7 +213,7 @@ fn configure(loaded: &Loaded, is_plan: bool) -> Result<Vec<Candidates>, SpecErro
     }
 }
 
-fn configure_one(spec: &MethodSpec) -> Result<Candidates, String> {
+pub(super) fn configure_one(spec: &MethodSpec) -> Result<Candidates, String> {
     let entry = registry::find(&spec.method)
         .ok_or_else(|| format!("there is no method `{}`", spec.method))?;
     let points = (0..spec.points())

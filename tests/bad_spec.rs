@@ -207,8 +207,8 @@ fn unknown_keys() {
             (
                 "splits: {repeat: 3, train-fraction: 0.5}",
                 &[
-                    "x.yaml:4:10: unknown key `repeat` in `splits`, expected one of `repeats`, `train_fraction`, `stratified`; did you mean `repeats`?",
-                    "x.yaml:4:21: unknown key `train-fraction` in `splits`, expected one of `repeats`, `train_fraction`, `stratified`; did you mean `train_fraction`?",
+                    "x.yaml:4:10: unknown key `repeat` in `splits`, expected one of `repeats`, `train_fraction`, `stratified`, `seeds`; did you mean `repeats`?",
+                    "x.yaml:4:21: unknown key `train-fraction` in `splits`, expected one of `repeats`, `train_fraction`, `stratified`, `seeds`; did you mean `train_fraction`?",
                 ],
             ),
             (
@@ -595,7 +595,7 @@ fn datasets() {
             (
                 "  - usps: {sample: 2}",
                 &[
-                    "x.yaml:4:12: unknown option `sample` of `usps`, expected one of `subsample`, `encoder`; did you mean `subsample`?",
+                    "x.yaml:4:12: unknown option `sample` of `usps`, expected one of `subsample`, `evaluate_on`, `encoder`; did you mean `subsample`?",
                 ],
             ),
             (

@@ -425,9 +425,9 @@ fn only_runs_a_part() {
         ),
         (
             "splits=2",
-            "unknown key `splits`, expected dataset=NAME, method=NAME or split=NUMBER",
+            "unknown key `splits`, expected dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER",
         ),
-        ("split=x", "split `x` is no whole number"),
+        ("split=x", "split `x` is not a whole number"),
         ("svm", "no `=`"),
     ] {
         let refused = folder.run(&format!("run tiny.yaml --offline --only {filter}"));
@@ -575,7 +575,7 @@ fn data_says_where_datasets_are_and_whether_they_are_right() {
         folder.write(&path, include_bytes!("corpus/cifar/batch.bin"));
     }
     let verify = folder.run("data verify cifar10 --data data --offline");
-    let said = "12 images (resized to 224 x 224) x 2 classes, sha256 of the values";
+    let said = "12 images x 2 classes, sha256 of the values";
     assert!(verify.out.contains(said), "{}", verify.out);
     let fetch = folder.run("data fetch optdigits usps --offline -q");
     assert_eq!(fetch.code, 3);

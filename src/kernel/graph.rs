@@ -152,8 +152,9 @@ impl Laplacian {
     }
 }
 
-/// The `k` nearest other rows of each row with their squared distances, nearest first (the lower
-/// index first among equals), and the mean distance over all n^2 pairs.
+/// The `k` nearest other rows of each row with their squared distances, nearest first, and the mean distance
+/// over all n^2 pairs. Distances come from products of centred rows, so rounding decides between rows that are
+/// equally far; only of distances that are equal to the bit does the lower index come first.
 fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>>, f64) {
     // Blocks of columns: memory stays O(n), not O(n^2).
     const BLOCK: usize = 512;

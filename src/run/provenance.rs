@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::cell::Circumstances;
 use super::host;
 use super::prepare::{Prepared, Source};
+use crate::data::Split;
 use crate::ledger::provenance::{FILE, SPEC, SPLITS, append, hashes, read_object};
 use crate::ledger::{self, Contents, Plan, PlannedDataset, Record, SHARDS, Status, replace_json};
 
@@ -82,7 +83,7 @@ fn grow_splits(folder: &Path, prepared: &Prepared, plan: &Plan) -> io::Result<()
             let entry = known.remove(hash).or_else(|| {
                 let source = source.as_ref()?;
                 let split = source.splits.get(number).filter(|s| s.hash == *hash)?;
-                Some(split_entry(source, number, &split.train))
+                Some(split_entry(source, number, split))
             });
             all.extend(entry.map(|entry| (hash.clone(), entry)));
         }
@@ -94,19 +95,30 @@ fn grow_splits(folder: &Path, prepared: &Prepared, plan: &Plan) -> io::Result<()
     replace_json(&path, &Value::Object(all))
 }
 
-/// The training samples of a split, as a bit mask in hexadecimal: bit `i % 4` of digit `i / 4` is sample `i`.
-fn split_entry(source: &Source, number: usize, train: &[usize]) -> Value {
-    let mut digits = vec![0_u8; source.dataset.y.len().div_ceil(4)];
-    for &i in train {
-        digits[i / 4] |= 1 << (i % 4);
-    }
-    let mask: String = digits.iter().map(|digit| format!("{digit:x}")).collect();
-    json!({
+/// The training samples of a split, as a bit mask in hexadecimal: bit `i % 4` of digit `i / 4` is sample `i`. All
+/// others are test samples, unless there are masks for them and for validation samples too.
+fn split_entry(source: &Source, number: usize, split: &Split) -> Value {
+    let samples = source.dataset.y.len();
+    let mask = |part: &[usize]| -> String {
+        let mut digits = vec![0_u8; samples.div_ceil(4)];
+        for &i in part {
+            digits[i / 4] |= 1 << (i % 4);
+        }
+        digits.iter().map(|digit| format!("{digit:x}")).collect()
+    };
+    let mut entry = json!({
         "dataset": source.dataset.name,
         "split": number,
-        "samples": source.dataset.y.len(),
-        "train": mask,
-    })
+        "samples": samples,
+        "train": mask(&split.train),
+    });
+    if split.train.len() + split.test.len() < samples {
+        entry["test"] = json!(mask(&split.test));
+    }
+    if !split.validation.is_empty() {
+        entry["validation"] = json!(mask(&split.validation));
+    }
+    entry
 }
 
 /// How a run computes its cells, and from which data.

@@ -29,7 +29,8 @@ impl Descent {
             .map_or((Kind::Float, tch::Device::Cpu), |first| {
                 (first.kind(), first.device())
             });
-        let scalar = |value: f64| Tensor::full([] as [i64; 0], value, (kind, device));
+        let none: &[i64] = &[];
+        let scalar = |value: f64| Tensor::full(none, value, (kind, device));
         Self {
             weights,
             velocities,

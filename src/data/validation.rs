@@ -1,6 +1,6 @@
 //! The validation part of a dataset that has one, such as Flowers-102.
 //!
-//! It is no part of a dataset, nor of its hash, unless an experiment asks for it: `select: {on: validation}`
+//! It is not part of a dataset or of its hash, unless an experiment asks for it: `select: {on: validation}`
 //! chooses parameters on it, and `evaluate_on: validation` puts it in the place of the test samples.
 
 use std::path::{Path, PathBuf};

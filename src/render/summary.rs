@@ -498,7 +498,7 @@ fn paper_table(plan: &Plan) -> (Option<&'static paper::Table>, Option<String>) {
     }
 }
 
-/// The registry's name of a dataset and its options; `None` for files of one's own.
+/// The registry's name of a dataset and its options; `None` for the user's own files.
 pub(super) fn registered<'a>(
     plan: &'a Plan,
     index: usize,

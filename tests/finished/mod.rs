@@ -96,7 +96,7 @@ pub fn table(shift: f64) -> String {
     "x,y,label\n".to_owned() + &(0..40).map(row).collect::<String>()
 }
 
-/// Two finished datasets from files of one's own.
+/// Two finished datasets from the user's own files.
 pub fn finished() -> Folder {
     let folder = Folder::new();
     folder.write("two.yaml", SPEC);

@@ -17,17 +17,15 @@ mod catalogue;
 pub mod data;
 #[cfg(feature = "deep")]
 pub mod deep;
-pub mod kernel;
 pub mod ledger;
 mod memory;
 pub mod model;
 pub mod paper;
 pub mod render;
 pub mod run;
-pub mod seed;
-pub mod solve;
 pub mod spec;
 pub mod stats;
 mod wording;
 
 pub use catalogue::catalogue;
+pub use npsvc::{kernel, seed, solve};

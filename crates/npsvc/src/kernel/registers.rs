@@ -7,7 +7,7 @@
 /// Clears the upper halves of the vector registers of this thread. To be called between a matrix
 /// product and a long stretch of other arithmetic, on every thread that took part.
 #[inline]
-pub(crate) fn clear_upper_halves() {
+pub fn clear_upper_halves() {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
         // SAFETY: the processor has AVX, and no value lives in the upper halves here: this code is

@@ -8,13 +8,13 @@ mod graph;
 mod low_rank;
 mod matrix;
 mod pages;
-pub(crate) mod registers;
+pub mod registers;
 
 pub use factor::{Cholesky, Lu, NotPositiveDefinite, columns, principal_submatrix, submatrix};
 pub use gram::Gram;
 pub use graph::{GraphOptions, GraphWeights, Laplacian};
 pub use low_rank::{Factor, LowRank, Pivoted};
-pub(crate) use matrix::mirror_lower;
+pub use matrix::mirror_lower;
 pub use matrix::{Resolved, mean_squared_distance, view};
 
 use std::borrow::Cow;

@@ -196,7 +196,7 @@ fn columns_of(m: &mut Mat<f64>) -> impl Iterator<Item = &mut [f64]> {
 }
 
 /// Calls `work(j, column j)` for all columns, in parallel where `par` allows.
-pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &mut [f64]) + Sync) {
+pub fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &mut [f64]) + Sync) {
     let columns: Vec<&mut [f64]> = columns_of(m).collect();
     let work = |j, column: &mut [f64]| {
         // The columns are usually those of a product just made.
@@ -216,7 +216,7 @@ pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &
 }
 
 /// Copies the lower triangle onto the upper one, block by block.
-pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
+pub fn mirror_lower(m: &mut Mat<f64>, par: Par) {
     const BLOCK: usize = 64;
     // Each column in two: above the diagonal, to be written, and the rest.
     let (mut uppers, lowers): (Vec<&mut [f64]>, Vec<&[f64]>) = columns_of(m)

@@ -46,7 +46,7 @@ impl Seed {
 }
 
 /// Fisher and Yates, from the back.
-pub(crate) fn shuffle(items: &mut [usize], rng: &mut ChaCha8Rng) {
+pub fn shuffle(items: &mut [usize], rng: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, rng) as usize);
     }

@@ -24,7 +24,7 @@ fn gaussian_avx2(products: &mut [f64], norms: &[f64], norm: f64, scale: f64) {
 #[inline(always)]
 fn gaussian_anywhere(products: &mut [f64], norms: &[f64], norm: f64, scale: f64) {
     for (value, other) in products.iter_mut().zip(norms) {
-        let squared_distance = super::matrix::not_negative(norm + other - 2.0 * *value);
+        let squared_distance = super::fitted::not_negative(norm + other - 2.0 * *value);
         *value = exp_not_positive(scale * squared_distance);
     }
 }

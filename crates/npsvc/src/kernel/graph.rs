@@ -3,30 +3,30 @@
 //! `G_ij` is a weight if `i` is among the k nearest of `j` or the other way round, else zero;
 //! `D_ii = sum_j G_ij`. The paper takes `k = floor(log2 n)`.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Mat, MatRef, Par};
 use ndarray::{ArrayView2, s};
-use rayon::prelude::*;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::algebra::{add_scaled, column, column_mut};
-use super::matrix::{around_mean, mean_squared_distance, not_negative, squared_norms, view};
-use super::registers::clear_upper_halves;
+use super::fitted::{mean_squared_distance, minus_mean, not_negative, squared_norms, view};
+use crate::algebra::{add_scaled, column, column_mut, each, set_large_product};
 
 /// How the neighbour graph is made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct GraphOptions {
+    /// Weights of the edges.
     pub weights: GraphWeights,
     /// Neighbours per sample; `floor(log2 n)` if left out.
-    #[schemars(range(min = 1))]
+    #[cfg_attr(feature = "schemars", schemars(range(min = 1)))]
     pub neighbours: Option<usize>,
 }
 
 /// Weights of the graph's edges.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum GraphWeights {
     /// `exp(-d^2 / t)` with `t` the mean squared distance: the paper's text.
     #[default]
@@ -47,7 +47,7 @@ impl Laplacian {
     /// The graph of the rows of `x`.
     pub fn new(x: ArrayView2<'_, f64>, options: &GraphOptions, par: Par) -> Self {
         let n = x.nrows();
-        let x = around_mean(x, x);
+        let x = minus_mean(x, x);
         let x = x.view();
         let k = options
             .neighbours
@@ -104,6 +104,7 @@ impl Laplacian {
         laplacian
     }
 
+    /// Number of samples.
     pub fn n(&self) -> usize {
         self.starts.len() - 1
     }
@@ -165,16 +166,8 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
     for start in (0..n).step_by(BLOCK) {
         let block = x.slice(s![start..(start + BLOCK).min(n), ..]);
         let mut products = Mat::zeros(n, block.nrows());
-        matmul(
-            products.as_mut(),
-            Accum::Replace,
-            view(x),
-            view(block).transpose(),
-            1.0,
-            par,
-        );
-        let work = |c: usize| {
-            clear_upper_halves();
+        set_large_product(products.as_mut(), view(x), view(block).transpose(), par);
+        let found = each(par, 0..block.nrows(), |c| {
             let j = start + c;
             let distance = |i: usize| not_negative(norms[i] + norms[j] - 2.0 * products[(i, c)]);
             let mut others: Vec<(f64, usize)> = (0..n)
@@ -192,11 +185,7 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
             // Without the room for all the others: n times that would be n^2.
             others.shrink_to_fit();
             (others, sum)
-        };
-        let found: Vec<_> = match par {
-            Par::Seq => (0..block.nrows()).map(work).collect(),
-            Par::Rayon(_) => (0..block.nrows()).into_par_iter().map(work).collect(),
-        };
+        });
         for (near, sum) in found {
             neighbours.push(near);
             total += sum;

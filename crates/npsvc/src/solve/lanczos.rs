@@ -3,7 +3,7 @@
 
 use faer::{Mat, Par};
 
-use crate::kernel::algebra::{add_scaled, column, inner, symmetric_eigen};
+use crate::algebra::{add_scaled, column, inner, symmetric_eigen};
 
 /// An eigenpair and what vouches for it.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 
 use faer::MatRef;
 
-use super::Certificate;
+use crate::certificate::{Certificate, Termination};
 
 /// The minimiser from `start`, a point of the simplex.
 pub fn solve(
@@ -19,7 +19,7 @@ pub fn solve(
     start: &[f64],
     tolerance: f64,
 ) -> (Vec<f64>, Certificate) {
-    const MOST_STEPS_PER_CLASS: usize = 10_000;
+    const STEPS_PER_CLASS: usize = 10_000;
     let k = h.len();
     let mut tau = start.to_vec();
     let mut gradient: Vec<f64> = (0..k)
@@ -32,14 +32,24 @@ pub fn solve(
     loop {
         let gap = frank_wolfe_gap(&tau, &gradient);
         let converged = gap <= tolerance * scale;
-        let next = if converged {
-            None
-        } else {
-            best_edge(g, &tau, &gradient)
-        };
-        let (Some((from, to, amount)), true) = (next, iterations < k * MOST_STEPS_PER_CLASS) else {
-            let certificate = certificate(&tau, &gradient, h, gap, iterations, converged);
-            // Mass that came in parts is whole only up to rounding.
+        let is_limit = iterations >= k * STEPS_PER_CLASS;
+        let next = best_edge(g, &tau, &gradient).filter(|_| !converged && !is_limit);
+        let Some((from, to, amount)) = next else {
+            let primal = objective(&tau, &gradient, h);
+            let dual = primal - gap;
+            let otherwise = if is_limit {
+                Termination::IterationLimit
+            } else {
+                Termination::Stalled
+            };
+            let certificate = Certificate {
+                primal,
+                dual,
+                gap,
+                iterations,
+                termination: Termination::of(converged, otherwise, [primal, dual, gap]),
+            };
+            // The mass of several steps adds up to one only up to rounding.
             if let Some(only) = single(&tau) {
                 tau[only] = 1.0;
             }
@@ -96,27 +106,12 @@ fn best_edge(g: MatRef<'_, f64>, tau: &[f64], gradient: &[f64]) -> Option<(usize
     best.map(|(_, from, amount)| (from, to, amount))
 }
 
-fn certificate(
-    tau: &[f64],
-    gradient: &[f64],
-    h: &[f64],
-    gap: f64,
-    iterations: usize,
-    converged: bool,
-) -> Certificate {
-    // G tau = gradient + h, so the objective needs no product.
-    let primal = tau
-        .iter()
+/// `1/2 tau^T G tau - h^T tau`. No product is necessary, because `G tau = gradient + h`.
+fn objective(tau: &[f64], gradient: &[f64], h: &[f64]) -> f64 {
+    tau.iter()
         .zip(gradient.iter().zip(h))
         .map(|(t, (g, h))| 0.5 * t * (g - h))
-        .sum();
-    Certificate {
-        primal,
-        dual: primal - gap,
-        gap,
-        iterations,
-        converged,
-    }
+        .sum()
 }
 
 #[cfg(test)]
@@ -129,7 +124,7 @@ mod tests {
         let g = Mat::zeros(3, 3);
         let (tau, certificate) = solve(g.as_ref(), &[1.0, 3.0, 2.0], &[1.0 / 3.0; 3], 1e-12);
         assert_eq!(tau, [0.0, 1.0, 0.0]);
-        assert!(certificate.converged);
+        assert!(certificate.converged());
         assert_eq!(certificate.primal, -3.0);
     }
 
@@ -138,6 +133,6 @@ mod tests {
         let g = Mat::<f64>::identity(4, 4);
         let (tau, certificate) = solve(g.as_ref(), &[0.0; 4], &[1.0, 0.0, 0.0, 0.0], 1e-14);
         assert!(tau.iter().all(|t| (t - 0.25).abs() < 1e-12), "{tau:?}");
-        assert!(certificate.converged && certificate.gap >= 0.0);
+        assert!(certificate.converged() && certificate.gap >= 0.0);
     }
 }

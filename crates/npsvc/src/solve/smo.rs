@@ -19,12 +19,12 @@
 
 use faer::MatRef;
 
-use super::Certificate;
-use crate::kernel::registers::clear_upper_halves;
+use crate::algebra::simd::clear_upper_halves;
+use crate::certificate::{Certificate, Termination};
 
 /// A two-class problem on some of the samples of a shared kernel matrix.
 #[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
+pub struct SvmDual<'a> {
     /// Symmetric kernel matrix; quickest when its columns are contiguous.
     pub gram: MatRef<'a, f64>,
     /// Rows of `gram` taking part: the positive class, then the negative one.
@@ -37,39 +37,26 @@ pub struct Task<'a> {
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stop {
+pub struct StopRule {
     /// Largest accepted violation `max_{low} f - min_{up} f` of the optimality condition.
     pub tolerance: f64,
     /// Most steps to take.
     pub max_iter: usize,
 }
 
-/// How a solve ended. All endings return a feasible point with an honest certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// The violation is within the tolerance.
-    Converged,
-    /// `max_iter` steps were not enough.
-    IterationLimit,
-    /// The tolerance is below what the rounding of this kernel matrix and `c` lets one reach, or
-    /// the matrix has entries that are no numbers.
-    Precision,
-}
-
 /// Where a solve ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// `beta`, in the order of [`Task::samples`].
+    /// `beta`, in the order of [`SvmDual::samples`].
     pub beta: Vec<f64>,
     /// The bias `b`.
     pub offset: f64,
-    pub ending: Ending,
     pub certificate: Certificate,
 }
 
 /// What a point `(beta, b)` is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Audit {
+pub struct KktReport {
     pub primal: f64,
     pub dual: f64,
     /// `primal - dual`, summed from its non-negative parts.
@@ -87,7 +74,7 @@ const MAX_CONTRADICTIONS: usize = 8;
 /// Memory for copied kernel columns, per problem being solved.
 pub const CACHE_BYTES: usize = 64 << 20;
 
-impl<'a> Task<'a> {
+impl<'a> SvmDual<'a> {
     fn sign(&self, sample: usize) -> f64 {
         if sample < self.positives { 1.0 } else { -1.0 }
     }
@@ -121,30 +108,23 @@ impl<'a> Task<'a> {
     }
 
     /// Minimises the dual from `beta = 0`.
-    pub fn solve(&self, stop: Stop) -> Solution {
+    pub fn solve(&self, stop: StopRule) -> Solution {
         // This thread may have come straight from the product that made the kernel matrix.
         clear_upper_halves();
         let mut solver = Solver::new(self, stop.tolerance);
-        let (ending, iterations) = solver.run(stop.max_iter);
+        let (termination, iterations) = solver.run(stop.max_iter);
         let (beta, f) = solver.finish();
         let offset = self.offset(&beta, &f);
         let audit = self.audit_with(&beta, offset, &f);
-        // Kernel values that are no numbers leave nothing to violate, and no gap either.
-        let ending = if audit.gap.is_finite() {
-            ending
-        } else {
-            Ending::Precision
-        };
         Solution {
             beta,
             offset,
-            ending,
-            certificate: audit.certificate(iterations, ending == Ending::Converged),
+            certificate: audit.certificate(iterations, termination),
         }
     }
 
     /// Judges a point found by any solver.
-    pub fn audit(&self, beta: &[f64], offset: f64) -> Audit {
+    pub fn audit(&self, beta: &[f64], offset: f64) -> KktReport {
         self.audit_with(beta, offset, &self.gradient(beta))
     }
 
@@ -208,7 +188,7 @@ impl<'a> Task<'a> {
         (lowest, highest)
     }
 
-    fn audit_with(&self, beta: &[f64], offset: f64, f: &[f64]) -> Audit {
+    fn audit_with(&self, beta: &[f64], offset: f64, f: &[f64]) -> KktReport {
         let (mut dual, mut gap) = (0.0, 0.0);
         for (k, (&beta, &f)) in beta.iter().zip(f).enumerate() {
             let y = self.sign(k);
@@ -225,7 +205,7 @@ impl<'a> Task<'a> {
             };
         }
         let (lowest, highest) = self.extremes(beta, f);
-        Audit {
+        KktReport {
             primal: dual + gap,
             dual,
             gap,
@@ -234,21 +214,25 @@ impl<'a> Task<'a> {
     }
 }
 
-impl Audit {
-    pub fn certificate(&self, iterations: usize, converged: bool) -> Certificate {
+impl KktReport {
+    /// The certificate of the point, for a solver that stopped because of `termination`. If a number
+    /// is not finite, the termination is [`Termination::NumericalError`].
+    pub fn certificate(&self, iterations: usize, termination: Termination) -> Certificate {
+        let numbers = [self.primal, self.dual, self.gap];
+        let is_met = termination == Termination::Solved;
         Certificate {
             primal: self.primal,
             dual: self.dual,
             gap: self.gap,
             iterations,
-            converged,
+            termination: Termination::of(is_met, termination, numbers),
         }
     }
 }
 
 /// The state of a solve. Vectors are indexed by position; the samples in play come first.
 struct Solver<'a> {
-    task: &'a Task<'a>,
+    task: &'a SvmDual<'a>,
     tolerance: f64,
     /// Steps between two attempts to set samples aside.
     period: usize,
@@ -279,7 +263,7 @@ struct Extremes {
 }
 
 impl<'a> Solver<'a> {
-    fn new(task: &'a Task<'a>, tolerance: f64) -> Self {
+    fn new(task: &'a SvmDual<'a>, tolerance: f64) -> Self {
         let n = task.samples.len();
         let mut solver = Self {
             task,
@@ -303,7 +287,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Steps until the end; all samples are in play again afterwards, on a fresh gradient.
-    fn run(&mut self, max_iter: usize) -> (Ending, usize) {
+    fn run(&mut self, max_iter: usize) -> (Termination, usize) {
         let (mut iterations, mut until_shrink, mut contradictions) = (0, self.period, 0);
         while iterations < max_iter {
             let mut now = self.extremes();
@@ -327,21 +311,21 @@ impl<'a> Solver<'a> {
             let rounding = pair.is_some() || self.active == self.sample.len();
             self.restore();
             if !self.violated(self.extremes()) {
-                return (Ending::Converged, iterations);
+                return (Termination::Solved, iterations);
             }
             if rounding {
                 contradictions += 1;
                 if contradictions == MAX_CONTRADICTIONS {
-                    return (Ending::Precision, iterations);
+                    return (Termination::Stalled, iterations);
                 }
             }
             until_shrink = 0;
         }
         self.restore();
         if self.violated(self.extremes()) {
-            (Ending::IterationLimit, iterations)
+            (Termination::IterationLimit, iterations)
         } else {
-            (Ending::Converged, iterations)
+            (Termination::Solved, iterations)
         }
     }
 
@@ -759,8 +743,8 @@ mod tests {
         })
     }
 
-    fn stop(tolerance: f64) -> Stop {
-        Stop {
+    fn stop(tolerance: f64) -> StopRule {
+        StopRule {
             tolerance,
             max_iter: 1_000_000,
         }
@@ -781,7 +765,7 @@ mod tests {
             .collect()
     }
 
-    fn assert_feasible(task: &Task<'_>, beta: &[f64]) {
+    fn assert_feasible(task: &SvmDual<'_>, beta: &[f64]) {
         for (k, &beta) in beta.iter().enumerate() {
             let (lo, hi) = task.bounds(k);
             assert!(lo <= beta && beta <= hi, "beta[{k}] = {beta}");
@@ -794,7 +778,7 @@ mod tests {
     #[test]
     fn two_samples_have_the_solution_one_finds_by_hand() {
         let gram = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 0.5 });
-        let task = |c| Task {
+        let task = |c| SvmDual {
             gram: gram.as_ref(),
             samples: &[0, 1],
             positives: 1,
@@ -805,7 +789,7 @@ mod tests {
         assert_eq!(inside.beta, [2.0, -2.0]);
         assert_eq!((inside.offset, inside.certificate.primal), (0.0, 2.0));
         assert_eq!(inside.certificate.gap, 0.0);
-        assert_eq!(inside.ending, Ending::Converged);
+        assert_eq!(inside.certificate.termination, Termination::Solved);
         // At the bound: |w|^2 / 2 = 1/2, and both hinges cost 1 - 1/2.
         let bound = task(1.0).solve(stop(1e-9));
         assert_eq!(bound.beta, [1.0, -1.0]);
@@ -817,7 +801,7 @@ mod tests {
     fn one_class_and_no_samples_have_the_obvious_answer() {
         let gram = gram(&clouds(3), 0.0);
         let solve = |samples: &[usize], positives| {
-            let task = Task {
+            let task = SvmDual {
                 gram: gram.as_ref(),
                 samples,
                 positives,
@@ -828,7 +812,7 @@ mod tests {
         for (samples, positives, offset) in [(3, 3, 1.0), (3, 0, -1.0), (0, 0, 0.0)] {
             let solution = solve(&[0, 1, 2][..samples], positives);
             assert_eq!(solution.offset, offset);
-            assert_eq!(solution.ending, Ending::Converged);
+            assert_eq!(solution.certificate.termination, Termination::Solved);
             assert_eq!(solution.certificate.gap, 0.0);
         }
     }
@@ -837,7 +821,7 @@ mod tests {
     fn shrinking_happens_and_does_not_change_the_solution() {
         let (points, samples) = (clouds(400), (0..400).collect::<Vec<_>>());
         let gram = gram(&points, 1e-6);
-        let task = Task {
+        let task = SvmDual {
             gram: gram.as_ref(),
             samples: &samples,
             positives: 200,
@@ -846,7 +830,7 @@ mod tests {
         let solve = |period| {
             let mut solver = Solver::new(&task, 1e-6);
             solver.period = period;
-            assert_eq!(solver.run(1_000_000).0, Ending::Converged);
+            assert_eq!(solver.run(1_000_000).0, Termination::Solved);
             solver
         };
         let mut shrinking = solve(20);
@@ -874,7 +858,7 @@ mod tests {
     fn two_slots_for_columns_are_enough() {
         let (points, samples) = (clouds(60), (0..60).collect::<Vec<_>>());
         let gram = gram(&points, 0.0);
-        let task = Task {
+        let task = SvmDual {
             gram: gram.as_ref(),
             samples: &samples,
             positives: 30,
@@ -883,7 +867,7 @@ mod tests {
         let mut small = Solver::new(&task, 1e-9);
         small.columns = Columns::with_slots(60, 2);
         let (ending, _) = small.run(1_000_000);
-        assert_eq!(ending, Ending::Converged);
+        assert_eq!(ending, Termination::Solved);
         assert_eq!(small.columns.data.capacity(), 120);
         let (beta, _) = small.finish();
         let audit = task.audit(&beta, 0.0);
@@ -911,7 +895,7 @@ mod tests {
         };
         let samples: Vec<usize> = (0..40).collect();
         let solve = |gram| {
-            let task = Task {
+            let task = SvmDual {
                 gram,
                 samples: &samples,
                 positives: 20,
@@ -928,30 +912,35 @@ mod tests {
         let good = gram(&points, 0.0);
         let bad = Mat::from_fn(50, 50, |i, j| if i == j { f64::NAN } else { good[(i, j)] });
         let solve = |gram: &Mat<f64>, tolerance, max_iter| {
-            let task = Task {
+            let task = SvmDual {
                 gram: gram.as_ref(),
                 samples: &samples,
                 positives: 25,
                 c: 100.0,
             };
-            let solution = task.solve(Stop {
+            let solution = task.solve(StopRule {
                 tolerance,
                 max_iter,
             });
             assert_feasible(&task, &solution.beta);
-            assert_eq!(
-                solution.certificate.converged,
-                solution.ending == Ending::Converged
-            );
             solution
         };
-        assert_eq!(solve(&good, 1e-3, 100_000).ending, Ending::Converged);
+        assert_eq!(
+            solve(&good, 1e-3, 100_000).certificate.termination,
+            Termination::Solved
+        );
         let limited = solve(&good, 1e-3, 3);
-        assert_eq!(limited.ending, Ending::IterationLimit);
+        assert_eq!(limited.certificate.termination, Termination::IterationLimit);
         assert_eq!(limited.certificate.iterations, 3);
         assert!(limited.certificate.gap > 0.0);
-        assert_eq!(solve(&good, 1e-300, 1_000_000).ending, Ending::Precision);
-        assert_eq!(solve(&bad, 1e-3, 100_000).ending, Ending::Precision);
+        assert_eq!(
+            solve(&good, 1e-300, 1_000_000).certificate.termination,
+            Termination::Stalled
+        );
+        assert_eq!(
+            solve(&bad, 1e-3, 100_000).certificate.termination,
+            Termination::NumericalError
+        );
     }
 
     prop_compose! {
@@ -970,11 +959,11 @@ mod tests {
         fn solutions_are_feasible_and_certified((points, positives, c) in problems()) {
             let gram = gram(&points, 1e-6);
             let samples: Vec<usize> = (0..points.len()).collect();
-            let task = Task { gram: gram.as_ref(), samples: &samples, positives, c };
+            let task = SvmDual { gram: gram.as_ref(), samples: &samples, positives, c };
             let solution = task.solve(stop(1e-6));
             let certificate = solution.certificate;
             assert_feasible(&task, &solution.beta);
-            prop_assert_eq!(solution.ending, Ending::Converged);
+            prop_assert_eq!(solution.certificate.termination, Termination::Solved);
             prop_assert!(certificate.gap >= 0.0);
             // A margin may be off by the tolerance, at a price of c per sample.
             prop_assert!(certificate.gap <= 1e-6 * c * points.len() as f64 + 1e-12);
@@ -998,10 +987,10 @@ mod tests {
             let forward: Vec<usize> = (0..points.len()).collect();
             let backward: Vec<usize> = (0..positives).rev().chain((positives..points.len()).rev()).collect();
             let solve = |samples: &[usize]| {
-                Task { gram: gram.as_ref(), samples, positives, c }.solve(stop(1e-8))
+                SvmDual { gram: gram.as_ref(), samples, positives, c }.solve(stop(1e-8))
             };
             let (a, b) = (solve(&forward).certificate, solve(&backward).certificate);
-            prop_assert!(a.converged && b.converged);
+            prop_assert!(a.converged() && b.converged());
             let allowed = a.gap + b.gap + 1e-12 * a.primal;
             prop_assert!((a.primal - b.primal).abs() <= allowed, "{a:?} {b:?}");
         }
@@ -1014,11 +1003,11 @@ mod tests {
             let doubled: Vec<_> = points.iter().copied().cycle().take(points.len() * 2 * copies).collect();
             let gram = gram(&doubled, 0.0);
             let samples: Vec<usize> = (0..doubled.len()).collect();
-            let task = Task { gram: gram.as_ref(), samples: &samples, positives: doubled.len() / 2, c };
+            let task = SvmDual { gram: gram.as_ref(), samples: &samples, positives: doubled.len() / 2, c };
             let solution = task.solve(stop(1e-3));
             assert_feasible(&task, &solution.beta);
             prop_assert!(solution.certificate.gap >= 0.0);
-            prop_assert_eq!(solution.ending, Ending::Converged, "{} {:?}", positives, solution);
+            prop_assert_eq!(solution.certificate.termination, Termination::Solved, "{} {:?}", positives, solution);
         }
     }
 }

@@ -8,8 +8,8 @@
 
 use faer::{Mat, MatRef, Par};
 
-use crate::kernel::Gram;
-use crate::kernel::algebra::{column, inner, product, set_product, symmetric_eigen};
+use crate::algebra::Matrix;
+use crate::algebra::{column, inner, product, set_product, symmetric_eigen};
 
 /// Condition of `M^T K M` up to which its inverse square root is exact to about 1e-9.
 const SAFE_CONDITION: f64 = 1e6;
@@ -23,7 +23,7 @@ pub struct Frame {
 
 impl Frame {
     /// The frame nearest to the rows of `mt`; one product with `k`.
-    pub fn nearest(mt: MatRef<'_, f64>, k: Gram<'_>, par: Par) -> Self {
+    pub fn nearest(mt: MatRef<'_, f64>, k: Matrix<'_>, par: Par) -> Self {
         let mut mtk = Mat::zeros(mt.nrows(), mt.ncols());
         k.set_rows_times(&mut mtk, mt, par);
         Self::nearest_to_known(mt, mtk.as_ref(), k, par)
@@ -33,7 +33,7 @@ impl Frame {
     pub fn nearest_to_known(
         mt: MatRef<'_, f64>,
         mtk: MatRef<'_, f64>,
-        k: Gram<'_>,
+        k: Matrix<'_>,
         par: Par,
     ) -> Self {
         let zeros = || Mat::zeros(mt.nrows(), mt.ncols());
@@ -50,7 +50,7 @@ impl Frame {
         &mut self,
         mt: MatRef<'_, f64>,
         mtk: MatRef<'_, f64>,
-        k: Gram<'_>,
+        k: Matrix<'_>,
         par: Par,
     ) {
         let is_safe = self.set_from_product(mt, mtk, par);
@@ -154,11 +154,11 @@ mod tests {
         let x = Mat::from_fn(20, 3, |i, j| ((7 * i + 3 * j + i * j) as f64).sin());
         let k = product(x.as_ref(), x.transpose(), Par::Seq);
         let mt = Mat::from_fn(6, 20, |j, i| ((5 * i + 11 * j + i * j) as f64).cos());
-        let frame = Frame::nearest(mt.as_ref(), Gram::Full(k.as_ref()), Par::Seq);
+        let frame = Frame::nearest(mt.as_ref(), Matrix::Full(k.as_ref()), Par::Seq);
         assert_eq!(frame.rank(), 3);
         let largest = frame.at.norm_max();
         assert!(largest < 10.0, "{largest}");
-        let frame = Frame::nearest(mt.subrows(0, 3), Gram::Full(k.as_ref()), Par::Seq);
+        let frame = Frame::nearest(mt.subrows(0, 3), Matrix::Full(k.as_ref()), Par::Seq);
         assert_eq!(frame.rank(), 3);
         assert!(frame.error(Par::Seq) < 1e-10);
     }

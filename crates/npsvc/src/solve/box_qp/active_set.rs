@@ -22,10 +22,9 @@
 
 use faer::{Mat, MatRef, Par};
 
+use super::Term;
 use super::iterate::Iterate;
-use super::{Quadratic, Settings, Term};
-use crate::kernel::{Cholesky, algebra, principal_submatrix};
-use crate::solve::Certificate;
+use crate::algebra::{self, Cholesky, Matrix, principal_submatrix};
 
 /// Proximal weight of the first stage, relative to the mean diagonal of Q: from anywhere, where
 /// few coordinates are bound, and from the solution of a similar problem.
@@ -46,7 +45,7 @@ const SLOPE_ROUNDING: f64 = 1e-11;
 
 /// Where a coordinate is supposed to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum BoundState {
     Low,
     High,
     /// At zero, where the L1 term has its kink.
@@ -56,7 +55,7 @@ enum Place {
     Below,
 }
 
-impl Place {
+impl BoundState {
     fn is_free(self) -> bool {
         matches!(self, Self::Above | Self::Below)
     }
@@ -97,12 +96,12 @@ impl Place {
 }
 
 /// `R = (Q + shift I)^-1`.
-pub(super) struct Shared {
+pub(super) struct SharedInverse {
     pub inverse: Mat<f64>,
     pub shift: f64,
 }
 
-impl Shared {
+impl SharedInverse {
     /// `None` if the shift is too small for the matrix to be positive definite in floating point.
     pub fn new(q: MatRef<'_, f64>, shift: f64, par: Par) -> Option<Self> {
         let mut shifted = q.to_owned();
@@ -115,8 +114,8 @@ impl Shared {
 }
 
 /// The succession of stages of one problem.
-pub(super) struct Stages {
-    places: Vec<Place>,
+pub(super) struct ActiveSet {
+    states: Vec<BoundState>,
     /// Mean diagonal of Q.
     scale: f64,
     /// The proximal weight that was settled last.
@@ -125,24 +124,24 @@ pub(super) struct Stages {
     pub has_given_up: bool,
 }
 
-impl Stages {
-    pub fn new(q: &impl Quadratic, iterate: &Iterate<'_>, is_warm: bool) -> Self {
+impl ActiveSet {
+    pub fn new(q: Matrix<'_>, iterate: &Iterate<'_>, is_warm: bool) -> Self {
         let n = iterate.x.len().max(1);
         let scale = (0..iterate.x.len()).map(|i| q.diagonal(i)).sum::<f64>() / n as f64;
-        let places: Vec<Place> = iterate
+        let states: Vec<BoundState> = iterate
             .terms
             .iter()
             .zip(&iterate.x)
-            .map(|(term, &x)| Place::suggested(term, x))
+            .map(|(term, &x)| BoundState::suggested(term, x))
             .collect();
-        let free = places.iter().filter(|place| place.is_free()).count();
+        let free = states.iter().filter(|place| place.is_free()).count();
         let first = match free {
             _ if is_warm => FIRST_WARM,
             free if 4 * free > 3 * n => FIRST_MOSTLY_FREE,
             _ => FIRST,
         };
         Self {
-            places,
+            states,
             scale: scale.max(f64::MIN_POSITIVE),
             settled: None,
             first,
@@ -161,9 +160,9 @@ impl Stages {
 
     /// Rows of the linear systems by free coordinates, and through the shared inverse.
     pub fn system_sizes(&self, terms: &[Term], least_square: f64) -> (usize, usize) {
-        let free = self.places.iter().filter(|place| place.is_free()).count();
+        let free = self.states.iter().filter(|place| place.is_free()).count();
         let support = self
-            .places
+            .states
             .iter()
             .zip(terms)
             .filter(|(place, term)| !place.is_free() || term.square > least_square)
@@ -171,22 +170,22 @@ impl Stages {
         (free, support)
     }
 
-    /// Settles the stage of weight `aim`, by way of larger weights if it has to be.
-    pub fn settle(
+    /// Solves the stage of weight `aim`, by way of larger weights if necessary.
+    pub fn solve_at_weight(
         &mut self,
-        q: &impl Quadratic,
+        q: Matrix<'_>,
         iterate: &mut Iterate<'_>,
         aim: f64,
-        shared: Option<&Shared>,
-        settings: Settings,
-    ) -> Certificate {
+        shared: Option<&SharedInverse>,
+        par: Par,
+    ) {
         let mut next = aim;
         loop {
             let shared = shared.filter(|_| next == aim);
-            if self.try_weight(q, iterate, next, shared, settings.par) {
+            if self.try_weight(q, iterate, next, shared, par) {
                 self.settled = Some(next);
                 if next == aim {
-                    return iterate.certificate(settings);
+                    return;
                 }
                 next = aim;
                 continue;
@@ -198,27 +197,27 @@ impl Stages {
             let is_too_close = self.settled.is_some_and(|settled| next > CLOSEST * settled);
             if is_too_close || next > LARGEST * self.scale {
                 self.has_given_up = true;
-                return iterate.certificate(settings);
+                return;
             }
         }
     }
 
-    /// One stage; leaves everything as it was if the places do not settle.
+    /// One stage; leaves everything as it was if the states do not settle.
     fn try_weight(
         &mut self,
-        q: &impl Quadratic,
+        q: Matrix<'_>,
         iterate: &mut Iterate<'_>,
         rho: f64,
-        shared: Option<&Shared>,
+        shared: Option<&SharedInverse>,
         par: Par,
     ) -> bool {
-        let kept = (iterate.x.clone(), iterate.y.clone(), self.places.clone());
+        let kept = (iterate.x.clone(), iterate.y.clone(), self.states.clone());
         for _ in 0..MOST_SYSTEMS {
             let terms = iterate.terms;
-            let fixed = |(i, place): (usize, &Place)| Some((i, place.value(&terms[i])?));
-            iterate.set(q, self.places.iter().enumerate().filter_map(fixed));
+            let fixed = |(i, place): (usize, &BoundState)| Some((i, place.value(&terms[i])?));
+            iterate.set(q, self.states.iter().enumerate().filter_map(fixed));
             let stage = Stage {
-                places: &self.places,
+                states: &self.states,
                 center: &kept.0,
                 rho,
             };
@@ -238,27 +237,27 @@ impl Stages {
                 return true;
             }
         }
-        (iterate.x, iterate.y, self.places) = kept;
+        (iterate.x, iterate.y, self.states) = kept;
         false
     }
 
-    /// Corrects the places that the solution contradicts; how many.
+    /// Corrects the states that the solution contradicts; how many.
     fn correct(&mut self, iterate: &Iterate<'_>, center: &[f64], rho: f64) -> usize {
         let mut changed = 0;
-        for (i, place) in self.places.iter_mut().enumerate() {
+        for (i, place) in self.states.iter_mut().enumerate() {
             let (term, x) = (&iterate.terms[i], iterate.x[i]);
             let slope = iterate.y[i] + term.linear + term.square * x + rho * (x - center[i]);
             let rounding = SLOPE_ROUNDING * (iterate.y[i].abs() + term.linear.abs() + term.l1);
             let full = slope + term.l1 * place.sign(term);
             let next = match *place {
-                Place::Low if full < -rounding && term.low < term.high => Place::Below,
-                Place::High if full > rounding => Place::Above,
-                Place::Kink if slope > term.l1 + rounding => Place::Below,
-                Place::Kink if slope < -term.l1 - rounding => Place::Above,
-                Place::Above | Place::Below if x < term.low => Place::Low,
-                Place::Above | Place::Below if x > term.high => Place::High,
-                Place::Above if term.has_kink() && x < 0.0 => Place::Kink,
-                Place::Below if term.has_kink() && x > 0.0 => Place::Kink,
+                BoundState::Low if full < -rounding && term.low < term.high => BoundState::Below,
+                BoundState::High if full > rounding => BoundState::Above,
+                BoundState::Kink if slope > term.l1 + rounding => BoundState::Below,
+                BoundState::Kink if slope < -term.l1 - rounding => BoundState::Above,
+                BoundState::Above | BoundState::Below if x < term.low => BoundState::Low,
+                BoundState::Above | BoundState::Below if x > term.high => BoundState::High,
+                BoundState::Above if term.has_kink() && x < 0.0 => BoundState::Kink,
+                BoundState::Below if term.has_kink() && x > 0.0 => BoundState::Kink,
                 same => same,
             };
             changed += usize::from(next != *place);
@@ -270,7 +269,7 @@ impl Stages {
 
 /// The suppositions and the proximal term of one linear system.
 struct Stage<'a> {
-    places: &'a [Place],
+    states: &'a [BoundState],
     center: &'a [f64],
     rho: f64,
 }
@@ -282,14 +281,14 @@ impl Stage<'_> {
         iterate.y[i]
             + term.linear
             + term.square * x
-            + term.l1 * self.places[i].sign(term)
+            + term.l1 * self.states[i].sign(term)
             + self.rho * (x - self.center[i])
     }
 
     /// Moves the free coordinates to where their slopes vanish: one row per free coordinate.
-    fn solve(&self, q: &impl Quadratic, iterate: &mut Iterate<'_>, par: Par) -> Option<()> {
-        let free: Vec<usize> = (0..self.places.len())
-            .filter(|&i| self.places[i].is_free())
+    fn solve(&self, q: Matrix<'_>, iterate: &mut Iterate<'_>, par: Par) -> Option<()> {
+        let free: Vec<usize> = (0..self.states.len())
+            .filter(|&i| self.states[i].is_free())
             .collect();
         let extra: Vec<f64> = free
             .iter()
@@ -313,16 +312,21 @@ impl Stage<'_> {
 
     /// The same through `R = (Q + s I)^-1`: one row per coordinate that is fixed or whose diagonal
     /// differs. With `z` the multipliers on these, `(Q + s I) step = g - z`, so `Q step` is known.
-    fn solve_shared(&self, iterate: &mut Iterate<'_>, shared: &Shared, par: Par) -> Option<()> {
-        let n = self.places.len();
+    fn solve_shared(
+        &self,
+        iterate: &mut Iterate<'_>,
+        shared: &SharedInverse,
+        par: Par,
+    ) -> Option<()> {
+        let n = self.states.len();
         let r = shared.inverse.as_ref();
         let extra = |i: usize| iterate.terms[i].square + self.rho - shared.shift;
         let support: Vec<usize> = (0..n)
-            .filter(|&i| !self.places[i].is_free() || extra(i) > 0.0)
+            .filter(|&i| !self.states[i].is_free() || extra(i) > 0.0)
             .collect();
         let mut right = vec![0.0; n];
         for (i, right) in right.iter_mut().enumerate() {
-            if self.places[i].is_free() {
+            if self.states[i].is_free() {
                 *right = -self.slope(iterate, i);
             }
         }
@@ -330,7 +334,7 @@ impl Stage<'_> {
         algebra::add_times_vector(&mut step, 1.0, r, &right, par);
         let mut system = principal_submatrix(r, &support, 0.0);
         for (a, &i) in support.iter().enumerate() {
-            if self.places[i].is_free() {
+            if self.states[i].is_free() {
                 system[(a, a)] += 1.0 / extra(i);
             }
         }
@@ -346,7 +350,7 @@ impl Stage<'_> {
         }
         for i in 0..n {
             // Fixed coordinates move by rounding only; they stay.
-            let moved = if self.places[i].is_free() {
+            let moved = if self.states[i].is_free() {
                 step[i]
             } else {
                 0.0

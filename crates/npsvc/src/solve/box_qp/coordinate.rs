@@ -1,14 +1,15 @@
-//! Coordinate descent: each step minimises over the coordinate that gains most.
+//! Greedy coordinate descent: each step minimises over the coordinate that gains most.
 //!
-//! A step costs one column of Q and one look at every slope. That is quick while few coordinates
-//! are free; [`super::active_set`] takes over where many are, or where they are strongly coupled.
+//! A step costs one column of Q and one pass over all slopes. That is quick while few coordinates are
+//! free. [`super::active_set`] takes over if many are free, or if they are strongly coupled.
 
 use super::iterate::Iterate;
-use super::{Quadratic, Settings};
-use crate::solve::Certificate;
+use super::{Settings, Term, sweep};
+use crate::algebra::{Matrix, larger, smaller};
+use crate::certificate::Certificate;
 
-/// The terms spread out for the selection loop.
-pub struct Descent {
+/// The terms, one vector per field, for a loop that can be vectorised.
+pub(super) struct CoordinateDescent {
     has_l1: bool,
     /// `Q_ii + d_i`, kept away from zero, and its inverse.
     curvature: Vec<f64>,
@@ -20,8 +21,8 @@ pub struct Descent {
     high: Vec<f64>,
 }
 
-impl Descent {
-    pub fn new(q: &impl Quadratic, terms: &[super::Term]) -> Self {
+impl CoordinateDescent {
+    pub fn new(q: Matrix<'_>, terms: &[Term]) -> Self {
         let sums: Vec<f64> = terms
             .iter()
             .enumerate()
@@ -31,38 +32,51 @@ impl Descent {
             .iter()
             .fold(f64::MIN_POSITIVE, |most, sum| most.max(1e-14 * sum));
         let curvature: Vec<f64> = sums.into_iter().map(|sum| sum.max(floor)).collect();
-        let of = |field: fn(&super::Term) -> f64| terms.iter().map(field).collect();
+        let field = |field: fn(&Term) -> f64| terms.iter().map(field).collect();
         Self {
             has_l1: terms.iter().any(|term| term.l1 > 0.0),
             inverse: curvature.iter().map(|c| 1.0 / c).collect(),
             curvature,
-            linear: of(|term| term.linear),
-            l1: of(|term| term.l1),
-            square: of(|term| term.square),
-            low: of(|term| term.low),
-            high: of(|term| term.high),
+            linear: field(|term| term.linear),
+            l1: field(|term| term.l1),
+            square: field(|term| term.square),
+            low: field(|term| term.low),
+            high: field(|term| term.high),
         }
     }
 
-    /// Up to `most` coordinate steps, with a look at the gap every now and then. The flag says that
-    /// no step gains anything beyond rounding.
+    /// Up to `limit` coordinate steps, in the order that suits the form of the matrix. The flag is
+    /// true if no step gains anything beyond rounding.
     pub fn run(
         &self,
-        q: &impl Quadratic,
+        q: Matrix<'_>,
         iterate: &mut Iterate<'_>,
-        most: usize,
+        limit: usize,
+        settings: Settings,
+    ) -> (Certificate, bool) {
+        match q {
+            Matrix::Full(_) => self.run_greedy(q, iterate, limit, settings),
+            Matrix::Factor(rows) => sweep::run(rows, self, iterate, limit, settings),
+        }
+    }
+
+    fn run_greedy(
+        &self,
+        q: Matrix<'_>,
+        iterate: &mut Iterate<'_>,
+        limit: usize,
         settings: Settings,
     ) -> (Certificate, bool) {
         let check_every = (iterate.x.len() / 8).clamp(16, 256);
         let mut certificate = iterate.certificate(settings);
-        for done in 1..=most {
-            if certificate.converged {
+        for done in 1..=limit {
+            if certificate.converged() {
                 return (certificate, false);
             }
             let best = if self.has_l1 {
-                self.best_step_l1(&iterate.x, &iterate.y)
+                self.best_step::<true>(&iterate.x, &iterate.y)
             } else {
-                self.best_step(&iterate.x, &iterate.y)
+                self.best_step::<false>(&iterate.x, &iterate.y)
             };
             let Some((i, target)) = best else {
                 return (iterate.certificate(settings), true);
@@ -76,7 +90,7 @@ impl Descent {
         (iterate.certificate(settings), false)
     }
 
-    /// Where minimising over coordinate `i` leads.
+    /// The minimiser over coordinate `i`.
     pub fn target(&self, i: usize, x: f64, y: f64) -> f64 {
         let free = x - (y + self.linear[i] + self.square[i] * x) * self.inverse[i];
         let threshold = self.l1[i] * self.inverse[i];
@@ -84,32 +98,10 @@ impl Descent {
         shrunk.clamp(self.low[i], self.high[i])
     }
 
-    /// The coordinate whose minimisation gains most, and where it goes. Gains are written in the
-    /// change, not as a difference of two objectives: near the optimum they are far below the
-    /// rounding of either.
-    fn best_step(&self, x: &[f64], y: &[f64]) -> Option<(usize, f64)> {
-        let n = x.len();
-        let (x, y) = (&x[..n], &y[..n]);
-        let (curvature, inverse) = (&self.curvature[..n], &self.inverse[..n]);
-        let (linear, square) = (&self.linear[..n], &self.square[..n]);
-        let (low, high) = (&self.low[..n], &self.high[..n]);
-        let mut best = None;
-        let mut most = 0.0;
-        for i in 0..n {
-            let gradient = y[i] + linear[i] + square[i] * x[i];
-            let target = smaller(larger(x[i] - gradient * inverse[i], low[i]), high[i]);
-            let change = target - x[i];
-            let gain = -change * (gradient + 0.5 * curvature[i] * change);
-            if gain > most {
-                most = gain;
-                best = Some((i, target));
-            }
-        }
-        best.filter(|(i, target)| *target != x[*i] && target.is_finite())
-    }
-
-    /// As [`Self::best_step`], with soft thresholding for the L1 terms.
-    fn best_step_l1(&self, x: &[f64], y: &[f64]) -> Option<(usize, f64)> {
+    /// The coordinate that gains most, and its new value. `L1` compiles the soft thresholding of the
+    /// L1 terms in or out. Gains are computed from the change, not as a difference of objectives:
+    /// near the optimum they are far below the rounding of the objective.
+    fn best_step<const L1: bool>(&self, x: &[f64], y: &[f64]) -> Option<(usize, f64)> {
         let n = x.len();
         let (x, y) = (&x[..n], &y[..n]);
         let (curvature, inverse) = (&self.curvature[..n], &self.inverse[..n]);
@@ -119,13 +111,17 @@ impl Descent {
         let mut most = 0.0;
         for i in 0..n {
             let gradient = y[i] + linear[i] + square[i] * x[i];
-            let free = x[i] - gradient * inverse[i];
-            let threshold = l1[i] * inverse[i];
-            let shrunk = free - smaller(larger(free, -threshold), threshold);
-            let target = smaller(larger(shrunk, low[i]), high[i]);
+            let mut free = x[i] - gradient * inverse[i];
+            if L1 {
+                let threshold = l1[i] * inverse[i];
+                free -= smaller(larger(free, -threshold), threshold);
+            }
+            let target = smaller(larger(free, low[i]), high[i]);
             let change = target - x[i];
-            let gain = -change * (gradient + 0.5 * curvature[i] * change)
-                - l1[i] * (target.abs() - x[i].abs());
+            let mut gain = -change * (gradient + 0.5 * curvature[i] * change);
+            if L1 {
+                gain -= l1[i] * (target.abs() - x[i].abs());
+            }
             if gain > most {
                 most = gain;
                 best = Some((i, target));
@@ -133,16 +129,4 @@ impl Descent {
         }
         best.filter(|(i, target)| *target != x[*i] && target.is_finite())
     }
-}
-
-/// `f64::min` without its care for NaN, which keeps the loop from being vectorised.
-#[inline(always)]
-fn smaller(a: f64, b: f64) -> f64 {
-    if a < b { a } else { b }
-}
-
-/// `f64::max`, likewise.
-#[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
 }

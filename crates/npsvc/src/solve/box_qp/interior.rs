@@ -15,7 +15,7 @@
 use faer::{Mat, Par};
 
 use super::Term;
-use crate::kernel::{Cholesky, algebra};
+use crate::algebra::{self, Cholesky};
 
 const MOST_ITERATIONS: usize = 60;
 /// Share of the way to the nearest bound that a step may go.

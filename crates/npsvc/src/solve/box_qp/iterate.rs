@@ -1,21 +1,21 @@
-//! An iterate `x` with `y = Q x`, its certificate, and its slopes.
+//! An iterate `x` with `y = Q x`, and its certificate.
 
-use super::{Quadratic, Settings, Term};
-use crate::kernel::algebra;
-use crate::solve::Certificate;
+use super::{Settings, Term};
+use crate::algebra::{Matrix, inner};
+use crate::certificate::{Certificate, Termination};
 
 /// The iterate `x` and `y = Q x`.
-pub struct Iterate<'a> {
+pub(super) struct Iterate<'a> {
     pub terms: &'a [Term],
     pub x: Vec<f64>,
     pub y: Vec<f64>,
-    /// Coordinate steps and linear systems solved so far.
+    /// Coordinate steps and linear systems so far.
     pub steps: usize,
 }
 
 impl<'a> Iterate<'a> {
-    /// Begins at `start` (or at zero), clipped to the box.
-    pub fn new(q: &impl Quadratic, terms: &'a [Term], start: Option<&[f64]>) -> Self {
+    /// Begins at `start`, clipped to the box, or at zero.
+    pub fn new(q: Matrix<'_>, terms: &'a [Term], start: Option<&[f64]>) -> Self {
         let n = terms.len();
         let mut iterate = Self {
             terms,
@@ -28,8 +28,8 @@ impl<'a> Iterate<'a> {
         iterate
     }
 
-    /// Moves coordinates to their targets and keeps `y = Q x`.
-    pub fn set(&mut self, q: &impl Quadratic, targets: impl Iterator<Item = (usize, f64)>) {
+    /// Moves coordinates to their targets and updates `y`.
+    pub fn set(&mut self, q: Matrix<'_>, targets: impl Iterator<Item = (usize, f64)>) {
         let mut changes = Vec::new();
         for (i, target) in targets {
             let change = target - self.x[i];
@@ -42,7 +42,7 @@ impl<'a> Iterate<'a> {
     }
 
     /// Takes `x`, clipped to the box, and computes `y` anew.
-    pub fn replace(&mut self, q: &impl Quadratic, x: &[f64]) {
+    pub fn replace(&mut self, q: Matrix<'_>, x: &[f64]) {
         self.x.fill(0.0);
         self.y.fill(0.0);
         let terms = self.terms;
@@ -58,24 +58,25 @@ impl<'a> Iterate<'a> {
     }
 }
 
-/// What `x`, with `y = Q x`, vouches for: the duality gap as a sum of Fenchel-Young terms.
+/// The certificate of `x` with `y = Q x`: the duality gap as a sum of Fenchel-Young terms. If the gap
+/// is too large, the termination is [`Termination::IterationLimit`].
 pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Certificate {
-    let quadratic = algebra::inner(x, y);
+    let quadratic = inner(x, y);
     let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
     for (term, (&x, &y)) in terms.iter().zip(x.iter().zip(y)) {
         let (value, conjugate) = (term.value(x), term.conjugate(-y));
         dual -= value;
         primal += conjugate;
-        // Each summand is non-negative by the Fenchel-Young inequality; rounding is not.
+        // Each summand is non-negative by the Fenchel-Young inequality, except for rounding.
         gap += (value + conjugate + x * y).max(0.0);
     }
     let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
-    let converged = gap <= (settings.tolerance * scale).max(settings.absolute);
+    let is_met = gap <= (settings.tolerance * scale).max(settings.absolute);
     Certificate {
         primal,
         dual,
         gap,
         iterations: 0,
-        converged,
+        termination: Termination::of(is_met, Termination::IterationLimit, [primal, dual, gap]),
     }
 }

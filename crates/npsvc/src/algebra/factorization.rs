@@ -1,4 +1,5 @@
-//! Factors `S = L L^T` and `P S = L U`, in place: a kernel matrix is large, so nothing is copied twice.
+//! The factorizations `S = L L^T` and `P S = L U`, in place: a kernel matrix is large, so each is
+//! computed in the memory of the matrix.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
@@ -11,42 +12,42 @@ use faer::linalg::triangular_solve::{
 };
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
-use super::matrix::mirror_lower;
-use super::pages;
-use super::registers::clear_upper_halves;
+use super::simd::then_clear;
+use super::{huge_pages, mirror_lower};
 
-/// The lower factor of a symmetric positive definite matrix.
+/// The lower factor `L` of a symmetric positive definite matrix `S = L L^T`.
 #[derive(Clone, Debug)]
 pub struct Cholesky {
     l: Mat<f64>,
     par: Par,
 }
 
-/// The matrix is not positive definite; the pivot at which that showed.
+/// The matrix is not positive definite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPositiveDefinite {
+    /// Row of the first pivot that is not positive.
     pub pivot: usize,
 }
 
 impl Cholesky {
-    /// Factors `s`, of which only the lower triangle is read, in its own memory.
+    /// Factors `s` in its own memory. Only the lower triangle of `s` is read.
     pub fn new(mut s: Mat<f64>, par: Par) -> Result<Self, NotPositiveDefinite> {
         let scratch = cholesky_in_place_scratch::<f64>(s.nrows(), par, Default::default());
         let mut buffer = MemBuffer::new(scratch);
-        let result = cholesky_in_place(
-            s.as_mut(),
-            Default::default(),
-            par,
-            MemStack::new(&mut buffer),
-            Default::default(),
-        );
-        clear_upper_halves();
-        result
-            .map_err(|LltError::NonPositivePivot { index }| NotPositiveDefinite { pivot: index })?;
+        then_clear(|| {
+            cholesky_in_place(
+                s.as_mut(),
+                Default::default(),
+                par,
+                MemStack::new(&mut buffer),
+                Default::default(),
+            )
+        })
+        .map_err(|LltError::NonPositivePivot { index }| NotPositiveDefinite { pivot: index })?;
         Ok(Self { l: s, par })
     }
 
-    /// The same factor, whose solutions take one thread: for use by threads that run side by side.
+    /// The same factor, but each solve uses one thread: for threads that solve in parallel.
     pub fn sequential(self) -> Self {
         Self {
             par: Par::Seq,
@@ -56,14 +57,12 @@ impl Cholesky {
 
     /// `rhs <- L^-1 rhs`.
     pub fn solve_lower(&self, rhs: MatMut<'_, f64>) {
-        solve_lower_triangular_in_place(self.l.as_ref(), rhs, self.par);
-        clear_upper_halves();
+        then_clear(|| solve_lower_triangular_in_place(self.l.as_ref(), rhs, self.par));
     }
 
     /// `rhs <- L^-T rhs`.
     pub fn solve_upper(&self, rhs: MatMut<'_, f64>) {
-        solve_upper_triangular_in_place(self.l.transpose(), rhs, self.par);
-        clear_upper_halves();
+        solve_transposed(self.l.as_ref(), rhs, self.par);
     }
 
     /// `rhs <- S^-1 rhs`.
@@ -72,34 +71,40 @@ impl Cholesky {
         self.solve_upper(rhs);
     }
 
-    /// `S^-1`, both triangles; needs one more matrix of the same size while it works.
+    /// `S^-1`, both triangles. Needs one more matrix of the same size while it runs.
     pub fn into_inverse(self) -> Mat<f64> {
         let Self { mut l, par } = self;
         let n = l.nrows();
-        let mut l_inverse = pages::zeros(n, n);
-        invert_lower_triangular(l_inverse.as_mut(), l.as_ref(), par);
-        triangular_matmul(
-            l.as_mut(),
-            BlockStructure::TriangularLower,
-            Accum::Replace,
-            l_inverse.transpose(),
-            BlockStructure::TriangularUpper,
-            l_inverse.as_ref(),
-            BlockStructure::TriangularLower,
-            1.0,
-            par,
-        );
+        let mut l_inverse = huge_pages::zeros(n, n);
+        then_clear(|| {
+            invert_lower_triangular(l_inverse.as_mut(), l.as_ref(), par);
+            triangular_matmul(
+                l.as_mut(),
+                BlockStructure::TriangularLower,
+                Accum::Replace,
+                l_inverse.transpose(),
+                BlockStructure::TriangularUpper,
+                l_inverse.as_ref(),
+                BlockStructure::TriangularLower,
+                1.0,
+                par,
+            );
+        });
         drop(l_inverse);
-        clear_upper_halves();
         mirror_lower(&mut l, par);
         l
     }
 }
 
-/// The factors of a square matrix with rows exchanged.
+/// `rhs <- L^-T rhs` for a lower triangular `l`.
+pub(crate) fn solve_transposed(l: MatRef<'_, f64>, rhs: MatMut<'_, f64>, par: Par) {
+    then_clear(|| solve_upper_triangular_in_place(l.transpose(), rhs, par));
+}
+
+/// The factors of a square matrix with exchanged rows, `P S = L U`.
 pub struct Lu {
     factors: Mat<f64>,
-    /// Row `i` of the factors' product is row `rows[i]` of the matrix.
+    /// Row `i` of `L U` is row `rows[i]` of the matrix.
     rows: Vec<usize>,
     par: Par,
 }
@@ -111,15 +116,16 @@ impl Lu {
         let scratch = lu_in_place_scratch::<usize, f64>(n, n, par, Default::default());
         let mut buffer = MemBuffer::new(scratch);
         let (mut rows, mut inverse) = (vec![0; n], vec![0; n]);
-        lu_in_place(
-            s.as_mut(),
-            &mut rows,
-            &mut inverse,
-            par,
-            MemStack::new(&mut buffer),
-            Default::default(),
-        );
-        clear_upper_halves();
+        then_clear(|| {
+            lu_in_place(
+                s.as_mut(),
+                &mut rows,
+                &mut inverse,
+                par,
+                MemStack::new(&mut buffer),
+                Default::default(),
+            );
+        });
         Self {
             factors: s,
             rows,
@@ -133,30 +139,12 @@ impl Lu {
         let mut solution = Mat::from_fn(right.nrows(), right.ncols(), |i, j| {
             right[(self.rows[i], j)]
         });
-        solve_unit_lower_triangular_in_place(factors, solution.as_mut(), self.par);
-        solve_upper_triangular_in_place(factors, solution.as_mut(), self.par);
-        clear_upper_halves();
+        then_clear(|| {
+            solve_unit_lower_triangular_in_place(factors, solution.as_mut(), self.par);
+            solve_upper_triangular_in_place(factors, solution.as_mut(), self.par);
+        });
         solution
     }
-}
-
-/// The rows `rows` and columns `columns` of `m`.
-pub fn submatrix(m: MatRef<'_, f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
-    Mat::from_fn(rows.len(), columns.len(), |i, j| m[(rows[i], columns[j])])
-}
-
-/// The columns `index` of `m`.
-pub fn columns(m: MatRef<'_, f64>, index: &[usize]) -> Mat<f64> {
-    Mat::from_fn(m.nrows(), index.len(), |i, j| m[(i, index[j])])
-}
-
-/// The rows and columns `index` of a symmetric `m`, with `ridge` added to the diagonal.
-pub fn principal_submatrix(m: MatRef<'_, f64>, index: &[usize], ridge: f64) -> Mat<f64> {
-    let mut s = submatrix(m, index, index);
-    for i in 0..index.len() {
-        s[(i, i)] += ridge;
-    }
-    s
 }
 
 #[cfg(test)]

@@ -6,65 +6,15 @@
 //! approximate kernel is an expansion in the pivots alone, with coefficients `L^-T G^T b`. The factor
 //! of a linear kernel ends by itself at the number of features.
 
-use faer::linalg::triangular_solve::solve_upper_triangular_in_place;
 use faer::{Mat, MatRef, Par};
 use ndarray::{ArrayView2, Axis};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::algebra::{add_product, column, column_mut, product, with_zeros_behind};
-use super::matrix::Resolved;
-use super::registers::clear_upper_halves;
-
-/// How the training kernel matrix is held.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Factor {
-    /// All of it, n x n.
-    #[default]
-    Full,
-    /// A pivoted partial Cholesky factor, n x rank.
-    Pivoted(Pivoted),
-}
-
-impl Factor {
-    pub fn is_full(&self) -> bool {
-        *self == Self::Full
-    }
-
-    /// Columns of the factor of `n` samples, at most; `None` where there is no factor.
-    pub fn rank(&self, n: usize) -> Option<usize> {
-        match self {
-            Self::Full => None,
-            Self::Pivoted(pivoted) => Some(pivoted.rank.unwrap_or(n).min(n)),
-        }
-    }
-}
-
-/// Where a pivoted factor ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Pivoted {
-    /// Largest number of columns; none means as many as the tolerance asks for.
-    #[schemars(range(min = 1))]
-    pub rank: Option<usize>,
-    /// The factor ends when the error's trace is below this, relative to that of the kernel matrix.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
-    pub tolerance: f64,
-}
-
-impl Default for Pivoted {
-    fn default() -> Self {
-        Self {
-            rank: None,
-            tolerance: 1e-6,
-        }
-    }
-}
+use super::fitted::FittedKernel;
+use crate::algebra::{add_product, column, column_mut, padded_copy, product, solve_transposed};
 
 /// `K ~ G G^T`.
 #[derive(Clone, Debug)]
-pub struct LowRank {
+pub struct PivotedFactor {
     /// `G^T`, so that the row of a sample is contiguous.
     rows: Mat<f64>,
     pivots: Vec<usize>,
@@ -79,16 +29,24 @@ const BLOCK: usize = 64;
 /// A candidate is taken while its diagonal is off by at least this share of the worst one's.
 const WORTH: f64 = 0.2;
 
-impl LowRank {
-    pub fn new(kernel: &Resolved, x: ArrayView2<'_, f64>, options: &Pivoted, par: Par) -> Self {
+impl PivotedFactor {
+    /// Factors the kernel matrix of the rows of `x`. It stops at `rank` columns, or when the trace of
+    /// the error is at most `tolerance` times the trace of the kernel matrix.
+    pub fn new(
+        kernel: &FittedKernel,
+        x: ArrayView2<'_, f64>,
+        rank: Option<usize>,
+        tolerance: f64,
+        par: Par,
+    ) -> Self {
         let n = x.nrows();
-        let most = options.rank.unwrap_or(n).min(n);
+        let most = rank.unwrap_or(n).min(n);
         let mut left = kernel.diagonal(x);
         let trace: f64 = left.iter().sum();
         // Rounding keeps what is left of the diagonal from ever vanishing.
         let least = f64::EPSILON * n as f64 * left.iter().copied().fold(0.0, f64::max);
         let mut columns = Columns::new(n, most, least);
-        while columns.count < most && left.iter().sum::<f64>() > options.tolerance * trace {
+        while columns.count < most && left.iter().sum::<f64>() > tolerance * trace {
             let candidates = worst(&left, BLOCK.min(2 * (most - columns.count)));
             let chosen = x.select(Axis(0), &candidates);
             let remainder = kernel.cross(x, chosen.view(), par);
@@ -99,6 +57,7 @@ impl LowRank {
         columns.finish(left.iter().sum::<f64>() / trace.max(f64::MIN_POSITIVE))
     }
 
+    /// Number of samples.
     pub fn n(&self) -> usize {
         self.rows.ncols()
     }
@@ -123,38 +82,10 @@ impl LowRank {
         self.error
     }
 
-    /// `G G^T m`.
-    pub fn times(&self, m: MatRef<'_, f64>, par: Par) -> Mat<f64> {
-        let inside = product(self.rows.as_ref(), m, par);
-        product(self.rows.transpose(), inside.as_ref(), par)
-    }
-
-    /// The same kernel with one added everywhere: a constant feature.
-    pub fn with_bias(&self) -> Self {
-        let rank = self.rank();
-        self.with_rows(Mat::from_fn(rank + 1, self.n(), |a, i| {
-            if a < rank { self.rows[(a, i)] } else { 1.0 }
-        }))
-    }
-
-    /// The same samples with other rows: another kernel on them.
-    pub fn with_rows(&self, rows: Mat<f64>) -> Self {
-        Self {
-            rows,
-            pivots: self.pivots.clone(),
-            at_pivots: self.at_pivots.clone(),
-            error: self.error,
-        }
-    }
-
-    /// Coefficients of the pivots for functions with coefficients `b` on all samples, without what a
-    /// constant feature adds.
+    /// Coefficients on the pivots of the functions with coefficients `b` on all samples: `L^-T G^T b`.
     pub fn on_pivots(&self, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
-        let rank = self.pivots.len();
-        let mut coefficients = product(self.rows.as_ref().subrows(0, rank), b, par);
-        let factor = self.at_pivots.transpose();
-        solve_upper_triangular_in_place(factor, coefficients.as_mut(), par);
-        clear_upper_halves();
+        let mut coefficients = product(self.rows.as_ref(), b, par);
+        solve_transposed(self.at_pivots.as_ref(), coefficients.as_mut(), par);
         coefficients
     }
 }
@@ -258,10 +189,10 @@ impl Columns {
         self.count += 1;
     }
 
-    fn finish(self, error: f64) -> LowRank {
+    fn finish(self, error: f64) -> PivotedFactor {
         if self.count == 0 {
             // A kernel that is zero everywhere: one column of zeros spares everyone the case.
-            return LowRank {
+            return PivotedFactor {
                 rows: Mat::zeros(1, self.g.nrows()),
                 pivots: vec![0],
                 at_pivots: Mat::identity(1, 1),
@@ -278,8 +209,8 @@ impl Columns {
                 if b <= a { g[(pivots[a], b)] } else { 0.0 }
             },
         );
-        LowRank {
-            rows: with_zeros_behind(g.as_ref().subcols(0, count).transpose()),
+        PivotedFactor {
+            rows: padded_copy(g.as_ref().subcols(0, count).transpose()),
             pivots,
             at_pivots,
             error,
@@ -292,16 +223,22 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
+    use crate::algebra::Matrix;
 
     fn samples(n: usize, dims: usize) -> Array2<f64> {
         Array2::from_shape_fn((n, dims), |(i, j)| ((7 * i + 5 * j + i * j) as f64).sin())
     }
 
-    fn factor(kernel: &Resolved, x: &Array2<f64>, rank: Option<usize>, tolerance: f64) -> LowRank {
-        LowRank::new(kernel, x.view(), &Pivoted { rank, tolerance }, Par::Seq)
+    fn factor(
+        kernel: &FittedKernel,
+        x: &Array2<f64>,
+        rank: Option<usize>,
+        tolerance: f64,
+    ) -> PivotedFactor {
+        PivotedFactor::new(kernel, x.view(), rank, tolerance, Par::Seq)
     }
 
-    fn error(low: &LowRank, k: &Mat<f64>) -> f64 {
+    fn error(low: &PivotedFactor, k: &Mat<f64>) -> f64 {
         let approximate = product(low.rows().transpose(), low.rows(), Par::Seq);
         (0..k.nrows())
             .map(|i| k[(i, i)] - approximate[(i, i)])
@@ -310,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_error_is_that_of_the_trace_and_below_the_tolerance() {
-        let (kernel, x) = (Resolved::Gaussian { width: 3.0 }, samples(200, 4));
+        let (kernel, x) = (FittedKernel::Gaussian { width: 3.0 }, samples(200, 4));
         let k = kernel.gram(x.view(), 0.0, Par::Seq);
         let mut last = f64::INFINITY;
         for rank in [5, 20, 60] {
@@ -328,17 +265,17 @@ mod tests {
     #[test]
     fn a_linear_kernel_ends_at_its_features_and_is_exact() {
         let x = samples(150, 6);
-        let low = factor(&Resolved::Linear, &x, None, 0.0);
+        let low = factor(&FittedKernel::Linear, &x, None, 0.0);
         assert_eq!(low.rank(), 6);
         assert!(low.error() < 1e-12);
     }
 
     #[test]
     fn an_expansion_in_the_pivots_has_the_same_values() {
-        let (kernel, x) = (Resolved::Gaussian { width: 3.0 }, samples(120, 4));
+        let (kernel, x) = (FittedKernel::Gaussian { width: 3.0 }, samples(120, 4));
         let low = factor(&kernel, &x, Some(40), 0.0);
         let b = Mat::from_fn(120, 2, |i, l| ((3 * i + l) as f64).cos());
-        let values = low.times(b.as_ref(), Par::Seq);
+        let values = Matrix::Factor(low.rows()).times(b.as_ref(), Par::Seq);
         let few = low.on_pivots(b.as_ref(), Par::Seq);
         let pivots = x.select(Axis(0), low.pivots());
         let cross = kernel.cross(x.view(), pivots.view(), Par::Seq);
@@ -349,10 +286,10 @@ mod tests {
     #[test]
     fn duplicates_and_constant_samples_end_early() {
         let x = Array2::from_elem((30, 3), 2.0);
-        let low = factor(&Resolved::Gaussian { width: 1.0 }, &x, None, 0.0);
+        let low = factor(&FittedKernel::Gaussian { width: 1.0 }, &x, None, 0.0);
         assert_eq!(low.rank(), 1);
         let zeros = Array2::zeros((30, 3));
-        let low = factor(&Resolved::Linear, &zeros, None, 0.0);
+        let low = factor(&FittedKernel::Linear, &zeros, None, 0.0);
         assert_eq!((low.rank(), low.rows().norm_max()), (1, 0.0));
     }
 }

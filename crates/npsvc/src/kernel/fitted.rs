@@ -1,48 +1,56 @@
 //! Kernel matrices from one product of the samples: `|x - x'|^2 = |x|^2 + |x'|^2 - 2 <x, x'>`.
 //!
-//! The training matrix is computed as a lower triangle and mirrored; the Gaussian's exponential is
-//! applied column by column while the column is in cache. Samples far from the origin would lose
-//! their distances to rounding, so for distances the mean of the second argument's is the origin.
+//! The training matrix is computed as a lower triangle and mirrored. The exponential of the Gaussian
+//! is applied column by column, while the column is in the processor's cache. Samples far from the
+//! origin would lose their distances to rounding, so distances are computed after the mean of the
+//! second argument is subtracted.
 
-use faer::linalg::matmul::matmul;
-use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::{Accum, Mat, MatRef, Par};
 use ndarray::{ArrayView1, ArrayView2, Axis, CowArray, Ix2};
-use rayon::prelude::*;
 
-use super::registers::clear_upper_halves;
-use super::{Kernel, Width};
-use super::{exponential, pages};
+use super::{Kernel, Width, exponential};
+use crate::algebra::{for_each_column, huge_pages, lower_product, mirror_lower, set_large_product};
 
-/// A kernel whose width is known: what can be evaluated.
+/// A kernel whose parameters are numbers, so that it can be evaluated.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Resolved {
+pub enum FittedKernel {
+    /// `exp(-|x - x'|^2 / width)`.
     Gaussian {
+        /// The width.
         width: f64,
     },
+    /// `<x, x'>`.
     Linear,
+    /// `(scale <x, x'> + offset)^degree`.
     Polynomial {
+        /// Exponent.
         degree: i32,
+        /// Constant added to the inner product.
         offset: f64,
+        /// Factor of the inner product.
         scale: f64,
     },
 }
 
-impl Resolved {
+impl FittedKernel {
     /// Fixes the parameters that depend on the training samples.
     pub fn new(kernel: &Kernel, x: ArrayView2<'_, f64>) -> Self {
-        match kernel {
-            Kernel::Gaussian(gaussian) => Self::Gaussian {
-                width: match gaussian.width {
+        match *kernel {
+            Kernel::Gaussian { width } => Self::Gaussian {
+                width: match width {
                     Width::MeanSquaredDistance => mean_squared_distance(x),
                     Width::Fixed(width) => width,
                 },
             },
             Kernel::Linear => Self::Linear,
-            Kernel::Polynomial(p) => Self::Polynomial {
-                degree: p.degree as i32,
-                offset: p.offset,
-                scale: p.scale,
+            Kernel::Polynomial {
+                degree,
+                offset,
+                scale,
+            } => Self::Polynomial {
+                degree: degree as i32,
+                offset,
+                scale,
             },
         }
     }
@@ -50,19 +58,16 @@ impl Resolved {
     /// The symmetric n x n matrix of `x` with itself, `jitter` added to the diagonal.
     pub fn gram(&self, x: ArrayView2<'_, f64>, jitter: f64, par: Par) -> Mat<f64> {
         let n = x.nrows();
-        let x = self.placed(x, x);
+        let x = self.centred(x, x);
         let norms = squared_norms(x.view());
         let samples = view(x.view());
-        let mut k = pages::zeros(n, n);
-        triangular_matmul(
+        let mut k = huge_pages::zeros(n, n);
+        lower_product(
             k.as_mut(),
-            BlockStructure::TriangularLower,
             Accum::Replace,
-            samples,
-            BlockStructure::Rectangular,
-            samples.transpose(),
-            BlockStructure::Rectangular,
             1.0,
+            samples,
+            samples.transpose(),
             par,
         );
         for_each_column(&mut k, par, |j, column| {
@@ -73,7 +78,7 @@ impl Resolved {
         k
     }
 
-    /// `k(x_i, x_i)` of every row.
+    /// `k(x_i, x_i)` of each row.
     pub fn diagonal(&self, x: ArrayView2<'_, f64>) -> Vec<f64> {
         let mut values = squared_norms(x);
         match self {
@@ -85,36 +90,29 @@ impl Resolved {
 
     /// Kernel values between the rows of `a` (rows) and the rows of `b` (columns).
     pub fn cross(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: Par) -> Mat<f64> {
-        let (a, b) = (self.placed(a, b), self.placed(b, b));
+        let (a, b) = (self.centred(a, b), self.centred(b, b));
         let (norms_a, norms_b) = (squared_norms(a.view()), squared_norms(b.view()));
-        let mut k = pages::zeros(a.nrows(), b.nrows());
-        matmul(
-            k.as_mut(),
-            Accum::Replace,
-            view(a.view()),
-            view(b.view()).transpose(),
-            1.0,
-            par,
-        );
+        let mut k = huge_pages::zeros(a.nrows(), b.nrows());
+        set_large_product(k.as_mut(), view(a.view()), view(b.view()).transpose(), par);
         for_each_column(&mut k, par, |j, column| {
             self.apply(column, &norms_a, norms_b[j])
         });
         k
     }
 
-    /// The rows of `x`, with the mean of `centre` as their origin if the kernel is one of distances.
-    fn placed<'x>(
+    /// The rows of `x`, less the mean of `centre` if the kernel depends on distances only.
+    fn centred<'x>(
         &self,
         x: ArrayView2<'x, f64>,
         centre: ArrayView2<'_, f64>,
     ) -> CowArray<'x, f64, Ix2> {
         match self {
-            Self::Gaussian { .. } => around_mean(x, centre),
+            Self::Gaussian { .. } => minus_mean(x, centre),
             Self::Linear | Self::Polynomial { .. } => x.into(),
         }
     }
 
-    /// Turns inner products into kernel values, in place.
+    /// Replaces inner products by kernel values.
     fn apply(&self, products: &mut [f64], norms: &[f64], norm: f64) {
         match *self {
             Self::Gaussian { width } => {
@@ -134,14 +132,14 @@ impl Resolved {
     }
 }
 
-/// `sum_ij |x_i - x_j|^2 / n^2`, in O(n m): twice the total variance. One where all samples are
-/// equal, be it only up to rounding.
+/// `sum_ij |x_i - x_j|^2 / n^2`, computed in O(n m) as twice the total variance. It is one if all
+/// samples are equal up to rounding: then each positive width gives the same, constant kernel.
 pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
     let n = x.nrows().max(1) as f64;
     let spread: f64 = x
         .columns()
         .into_iter()
-        // The mean of equal values need not be one of them: what is left over is no distance.
+        // The mean of equal values may differ from them by rounding, which is not a distance.
         .filter(|column| !is_constant(column))
         .map(|column| {
             let mean = column.sum() / n;
@@ -152,11 +150,10 @@ pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
         })
         .sum();
     let mean = 2.0 * spread / n;
-    // All samples equal: any positive width gives the same (constant) kernel.
     if mean > 0.0 { mean } else { 1.0 }
 }
 
-/// Whether the values differ by no more than a rounding of their size.
+/// Whether the values are equal up to rounding.
 fn is_constant(column: &ArrayView1<'_, f64>) -> bool {
     let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
     for &value in column {
@@ -165,8 +162,8 @@ fn is_constant(column: &ArrayView1<'_, f64>) -> bool {
     most - least <= 4.0 * f64::EPSILON * most.abs().max(least.abs())
 }
 
-/// The rows of `x` with the mean of the rows of `centre` as their origin.
-pub(super) fn around_mean<'x>(
+/// The rows of `x`, less the mean of the rows of `centre`.
+pub(super) fn minus_mean<'x>(
     x: ArrayView2<'x, f64>,
     centre: ArrayView2<'_, f64>,
 ) -> CowArray<'x, f64, Ix2> {
@@ -176,70 +173,13 @@ pub(super) fn around_mean<'x>(
     }
 }
 
-/// What rounding leaves below zero is zero; what overflowed stays not a number, so that it shows.
+/// Negative values are rounding and become zero. NaN stays NaN, so that an overflow is noticed.
 #[inline(always)]
 pub(super) fn not_negative(squared_distance: f64) -> f64 {
     if squared_distance < 0.0 {
         0.0
     } else {
         squared_distance
-    }
-}
-
-fn columns_of(m: &mut Mat<f64>) -> impl Iterator<Item = &mut [f64]> {
-    m.col_iter_mut().map(|column| {
-        column
-            .try_as_col_major_mut()
-            .expect("a Mat is column-major")
-            .as_slice_mut()
-    })
-}
-
-/// Calls `work(j, column j)` for all columns, in parallel where `par` allows.
-pub fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &mut [f64]) + Sync) {
-    let columns: Vec<&mut [f64]> = columns_of(m).collect();
-    let work = |j, column: &mut [f64]| {
-        // The columns are usually those of a product just made.
-        clear_upper_halves();
-        work(j, column);
-    };
-    match par {
-        Par::Seq => columns
-            .into_iter()
-            .enumerate()
-            .for_each(|(j, column)| work(j, column)),
-        Par::Rayon(_) => columns
-            .into_par_iter()
-            .enumerate()
-            .for_each(|(j, column)| work(j, column)),
-    }
-}
-
-/// Copies the lower triangle onto the upper one, block by block.
-pub fn mirror_lower(m: &mut Mat<f64>, par: Par) {
-    const BLOCK: usize = 64;
-    // Each column in two: above the diagonal, to be written, and the rest.
-    let (mut uppers, lowers): (Vec<&mut [f64]>, Vec<&[f64]>) = columns_of(m)
-        .enumerate()
-        .map(|(j, column)| {
-            let (upper, lower) = column.split_at_mut(j);
-            (upper, &*lower)
-        })
-        .unzip();
-    let fill = |(block, uppers): (usize, &mut [&mut [f64]])| {
-        let i0 = block * BLOCK;
-        for j0 in (0..=i0).step_by(BLOCK) {
-            for (i, upper) in (i0..).zip(uppers.iter_mut()) {
-                let sources = (j0..).zip(&lowers[j0..i.min(j0 + BLOCK)]);
-                for (target, (j, source)) in upper[j0..].iter_mut().zip(sources) {
-                    *target = source[i - j];
-                }
-            }
-        }
-    };
-    match par {
-        Par::Seq => uppers.chunks_mut(BLOCK).enumerate().for_each(fill),
-        Par::Rayon(_) => uppers.par_chunks_mut(BLOCK).enumerate().for_each(fill),
     }
 }
 

@@ -1,0 +1,118 @@
+//! Certificates: the objective a solver reached, a bound on the optimum, and why the solver stopped.
+
+/// The result of a solver, as numbers that can be checked.
+///
+/// For convex problems `dual` is a lower bound on the optimum, so `gap` bounds the error of `primal`.
+/// Methods without such a bound (K-NPSVC++, the reweighted methods, GEPSVM, networks) document what
+/// their `dual` and `gap` mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Certificate {
+    /// Objective of the returned point.
+    pub primal: f64,
+    /// Lower bound on the optimal objective, if the problem is convex.
+    pub dual: f64,
+    /// `primal - dual`. It is never negative, except for rounding.
+    pub gap: f64,
+    /// Number of iterations. Each solver documents what it counts.
+    pub iterations: usize,
+    /// Why the solver stopped.
+    pub termination: Termination,
+}
+
+/// Why a solver stopped, from the best case to the worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Termination {
+    /// The stopping rule is met.
+    Solved,
+    /// A weaker stopping rule is met, and rounding prevents further progress.
+    AlmostSolved,
+    /// All epochs of a network are done. There is no stopping rule to meet.
+    EpochsDone,
+    /// The iteration limit was reached before the stopping rule was met.
+    #[default]
+    IterationLimit,
+    /// No step improves the objective beyond rounding, but the stopping rule is not met.
+    Stalled,
+    /// The input holds, or leads to, numbers that are not finite.
+    NumericalError,
+}
+
+impl Termination {
+    /// `Solved` if the stopping rule `is_met` and all numbers are finite.
+    pub(crate) fn of(is_met: bool, otherwise: Self, numbers: [f64; 3]) -> Self {
+        match is_met {
+            _ if !numbers.iter().all(|number| number.is_finite()) => Self::NumericalError,
+            true => Self::Solved,
+            false => otherwise,
+        }
+    }
+}
+
+impl Certificate {
+    /// Whether the stopping rule is met, possibly in its weaker form.
+    pub fn converged(&self) -> bool {
+        matches!(
+            self.termination,
+            Termination::Solved | Termination::AlmostSolved
+        )
+    }
+
+    /// The certificate after the objective is multiplied by `scale > 0`.
+    pub fn scaled(self, scale: f64) -> Self {
+        Self {
+            primal: scale * self.primal,
+            dual: scale * self.dual,
+            gap: scale * self.gap,
+            ..self
+        }
+    }
+
+    /// The certificate of several independent problems: sums, and the worst termination.
+    pub fn total(parts: impl IntoIterator<Item = Self>) -> Self {
+        let zero = Self {
+            termination: Termination::Solved,
+            ..Self::default()
+        };
+        parts.into_iter().fold(zero, |sum, part| Self {
+            primal: sum.primal + part.primal,
+            dual: sum.dual + part.dual,
+            gap: sum.gap + part.gap,
+            iterations: sum.iterations + part.iterations,
+            termination: sum.termination.max(part.termination),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_keeps_the_worst_termination() {
+        let part = |termination| Certificate {
+            primal: 3.0,
+            dual: 2.0,
+            gap: 1.0,
+            iterations: 7,
+            termination,
+        };
+        let total = Certificate::total([Termination::Solved, Termination::AlmostSolved].map(part));
+        assert_eq!((total.primal, total.gap, total.iterations), (6.0, 2.0, 14));
+        assert_eq!(total.termination, Termination::AlmostSolved);
+        assert!(total.converged());
+        let worse = [Termination::NumericalError, Termination::IterationLimit];
+        let total = Certificate::total(worse.map(part));
+        assert_eq!(total.termination, Termination::NumericalError);
+        assert!(Certificate::total([]).converged());
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_never_converge() {
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let found = Termination::of(true, Termination::Stalled, [1.0, number, 0.0]);
+            assert_eq!(found, Termination::NumericalError);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The state of one box QP between the stages of its solution.
+
+use super::active_set::{ActiveSet, SharedInverse};
+use super::coordinate::CoordinateDescent;
+use super::iterate::Iterate;
+use super::{Settings, Solution, Term, interior};
+use crate::algebra::{Matrix, columns, product, submatrix};
+use crate::certificate::{Certificate, Termination};
+use faer::{Mat, Par};
+
+/// Sweeps of coordinate descent after the active sets fail.
+const MAX_SWEEPS: usize = 200;
+
+/// One problem and its iterate.
+pub(super) struct Solver<'a> {
+    q: Matrix<'a>,
+    iterate: Iterate<'a>,
+    descent: CoordinateDescent,
+    pub active_set: ActiveSet,
+    settings: Settings,
+    certificate: Certificate,
+}
+
+impl<'a> Solver<'a> {
+    /// Begins with coordinate descent, unless `start` is the solution of a similar problem.
+    pub fn new(
+        q: Matrix<'a>,
+        terms: &'a [Term],
+        start: Option<&[f64]>,
+        settings: Settings,
+    ) -> Self {
+        let mut iterate = Iterate::new(q, terms, start);
+        let descent = CoordinateDescent::new(q, terms);
+        let is_warm = start.is_some();
+        let steps = if is_warm { 0 } else { warmup_steps(q) };
+        let (certificate, _) = descent.run(q, &mut iterate, steps, settings);
+        let active_set = ActiveSet::new(q, &iterate, is_warm);
+        Self {
+            q,
+            iterate,
+            descent,
+            active_set,
+            settings,
+            certificate,
+        }
+    }
+
+    pub fn terms(&self) -> &'a [Term] {
+        self.iterate.terms
+    }
+
+    /// The proximal weight of the next stage; `None` if the problem is solved or no stage is left.
+    pub fn next_weight(&self) -> Option<f64> {
+        if self.certificate.converged() {
+            None
+        } else {
+            self.active_set.next_weight()
+        }
+    }
+
+    /// Number of rows of the next linear system: with one row per free coordinate, and with the
+    /// shared inverse.
+    pub fn system_sizes(&self, least_square: f64) -> (usize, usize) {
+        self.active_set.system_sizes(self.terms(), least_square)
+    }
+
+    /// One stage of the active sets.
+    pub fn solve_at_weight(&mut self, weight: f64, shared: Option<&SharedInverse>) {
+        let (q, settings) = (self.q, self.settings);
+        self.active_set
+            .solve_at_weight(q, &mut self.iterate, weight, shared, settings.par);
+        self.certificate = self.iterate.certificate(settings);
+    }
+
+    /// Certifies the solution with `y` computed anew. If the active sets failed, an interior-point
+    /// method and coordinate descent continue.
+    pub fn finish(mut self) -> Solution {
+        self.update_certificate();
+        if !self.certificate.converged() {
+            self.certificate = self.interior_point();
+        }
+        if !self.certificate.converged() {
+            let is_stalled = self.sweep();
+            self.update_certificate();
+            if is_stalled && self.certificate.termination == Termination::IterationLimit {
+                self.certificate.termination = Termination::Stalled;
+            }
+        }
+        Solution {
+            x: self.iterate.x,
+            y: self.iterate.y,
+            certificate: self.certificate,
+        }
+    }
+
+    fn update_certificate(&mut self) {
+        let x = self.iterate.x.clone();
+        self.iterate.replace(self.q, &x);
+        self.certificate = self.iterate.certificate(self.settings);
+    }
+
+    /// Coordinate descent up to the limit; whether it stalled.
+    fn sweep(&mut self) -> bool {
+        let steps = self.iterate.x.len().max(64);
+        for _ in 0..MAX_SWEEPS {
+            let (certificate, is_stalled) =
+                self.descent
+                    .run(self.q, &mut self.iterate, steps, self.settings);
+            if certificate.converged() || is_stalled {
+                return is_stalled;
+            }
+        }
+        false
+    }
+
+    /// Solves anew by [`interior`], from the middle of the box; keeps the solution if it is better.
+    fn interior_point(&mut self) -> Certificate {
+        let (q, settings) = (self.q, self.settings);
+        let (before, iterate) = (self.certificate, &mut self.iterate);
+        let is_live = |i: &usize| iterate.terms[*i].low < iterate.terms[*i].high;
+        let live: Vec<usize> = (0..iterate.x.len()).filter(is_live).collect();
+        let terms: Vec<Term> = live.iter().map(|&i| iterate.terms[i]).collect();
+        let Some(mut h) = dense(q, &live) else {
+            return before;
+        };
+        for (a, term) in terms.iter().enumerate() {
+            h[(a, a)] += term.square;
+        }
+        let target = 0.2 * (settings.tolerance * before.dual.abs()).max(settings.absolute);
+        let Some((found, iterations)) = interior::solve(&h, &terms, target, settings.par) else {
+            return before;
+        };
+        drop(h);
+        let kept = (iterate.x.clone(), iterate.y.clone());
+        let mut x = iterate.x.clone();
+        for (&i, value) in live.iter().zip(found) {
+            x[i] = value;
+        }
+        iterate.replace(q, &x);
+        iterate.steps += iterations;
+        let after = iterate.certificate(settings);
+        if after.dual >= before.dual {
+            return after;
+        }
+        (iterate.x, iterate.y) = kept;
+        before
+    }
+}
+
+/// The rows and columns `index`, unless that is too large for this form.
+fn dense(q: Matrix<'_>, index: &[usize]) -> Option<Mat<f64>> {
+    match q {
+        Matrix::Full(q) => Some(submatrix(q, index, index)),
+        Matrix::Factor(rows) => {
+            let is_small = index.len() <= 2 * rows.nrows().max(500);
+            is_small.then(|| {
+                let h = columns(rows, index);
+                product(h.transpose(), h.as_ref(), Par::Seq)
+            })
+        }
+    }
+}
+
+/// Coordinate steps that pay before the active sets take over.
+fn warmup_steps(q: Matrix<'_>) -> usize {
+    match q {
+        // A linear system costs O(n^3), a step O(n): the larger the problem, the better steps pay.
+        Matrix::Full(q) => {
+            let n = q.nrows();
+            (n.saturating_mul(n) / 5000).clamp((n / 2).max(64), 4 * n.max(64))
+        }
+        // A linear system costs O(n rank^2), a step O(rank).
+        Matrix::Factor(rows) => 20 * rows.ncols(),
+    }
+}

@@ -12,6 +12,12 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed([u8; 32]);
 
+impl Default for Seed {
+    fn default() -> Self {
+        Self::root(0)
+    }
+}
+
 impl Seed {
     /// The root of an experiment's tree.
     pub fn root(seed: u64) -> Self {

@@ -9,6 +9,9 @@ pub use fitted::{FittedKernel, mean_squared_distance, view};
 pub use graph::{GraphOptions, GraphWeights, Laplacian};
 pub use pivoted::PivotedFactor;
 
+use crate::BadParameter;
+use crate::params::Range;
+
 /// A kernel function `k(x, x')`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -39,6 +42,30 @@ impl Default for Kernel {
     fn default() -> Self {
         Self::Gaussian {
             width: Width::default(),
+        }
+    }
+}
+
+impl Kernel {
+    /// Names the first parameter outside its range.
+    pub fn check(&self) -> Result<(), BadParameter> {
+        let finite = |name: &str, value: f64| {
+            BadParameter::unless(value.is_finite(), name, value, "a finite number")
+        };
+        match *self {
+            Self::Gaussian {
+                width: Width::Fixed(width),
+            } => Range::Above(0.0).check("width", width),
+            Self::Gaussian { .. } | Self::Linear => Ok(()),
+            Self::Polynomial {
+                degree,
+                offset,
+                scale,
+            } => {
+                finite("offset", offset)?;
+                finite("scale", scale)?;
+                Range::Within(1.0, 20.0).check("degree", f64::from(degree))
+            }
         }
     }
 }

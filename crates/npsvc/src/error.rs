@@ -1,0 +1,136 @@
+//! What can be wrong with parameters, data and fits.
+
+use crate::algebra::NotPositiveDefinite;
+
+/// A parameter outside its range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{parameter}` is {found}, expected {expected}")]
+pub struct BadParameter {
+    /// Name of the parameter, with a dot for nested ones (`gpi.shift`).
+    pub parameter: String,
+    /// The value, as text.
+    pub found: String,
+    /// What the value must be.
+    pub expected: String,
+}
+
+impl BadParameter {
+    /// An error that names `parameter`, unless `holds`.
+    pub fn unless(
+        holds: bool,
+        parameter: impl Into<String>,
+        found: impl ToString,
+        expected: impl Into<String>,
+    ) -> Result<(), Self> {
+        if holds {
+            return Ok(());
+        }
+        Err(Self {
+            parameter: parameter.into(),
+            found: found.to_string(),
+            expected: expected.into(),
+        })
+    }
+
+    /// The same error for a parameter inside `outer`.
+    pub fn inside(mut self, outer: &str) -> Self {
+        self.parameter = format!("{outer}.{}", self.parameter);
+        self
+    }
+}
+
+/// Samples that cannot be trained on or predicted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DataError {
+    /// There are no training samples.
+    #[error("there are no training samples")]
+    Empty,
+    /// Samples and labels differ in number.
+    #[error("there are {samples} samples, but {labels} labels")]
+    Labels {
+        /// Number of samples.
+        samples: usize,
+        /// Number of labels.
+        labels: usize,
+    },
+    /// A label is not a class.
+    #[error("the label of sample {sample} is {label}, expected a class from 0 to {}", classes - 1)]
+    Class {
+        /// Row of the sample, from 0.
+        sample: usize,
+        /// Its label.
+        label: usize,
+        /// Number of classes.
+        classes: usize,
+    },
+    /// A value is NaN or infinite.
+    #[error("row {row}, column {column} is {value}, expected a finite number")]
+    NotFinite {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Rows have another number of features than the training samples.
+    #[error("the rows have {found} features, but the training samples have {expected}")]
+    Features {
+        /// Features of the rows.
+        found: usize,
+        /// Features of the training samples.
+        expected: usize,
+    },
+    /// The kernel has a parameter outside its range.
+    #[error("bad kernel: {0}")]
+    Kernel(#[from] BadParameter),
+}
+
+/// Why a fit ended without a model.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// A parameter is outside its range.
+    #[error("bad parameter: {0}")]
+    Parameter(#[from] BadParameter),
+    /// The kernel matrix contains NaN or infinity.
+    #[error("the kernel matrix contains a value that is not finite; scale the features down")]
+    KernelNotFinite,
+    /// A class has no training sample.
+    #[error("class {class} has no training sample")]
+    EmptyClass {
+        /// The class.
+        class: usize,
+    },
+    /// A matrix that must be positive definite is not, in floating point.
+    #[error("the kernel matrix plus {ridge} I is not positive definite (pivot {pivot})")]
+    NotPositiveDefinite {
+        /// What was added to the diagonal.
+        ridge: f64,
+        /// Where the factorisation failed.
+        pivot: usize,
+    },
+    /// The representation has more dimensions than the kernel matrix has rank.
+    #[error("`d` is {d}, but the kernel matrix has a numerical rank of only {rank}")]
+    Rank {
+        /// Dimensions asked for.
+        d: usize,
+        /// Numerical rank of the kernel matrix.
+        rank: usize,
+    },
+    /// Rounding errors dominate the learned representation.
+    #[error("the kernel matrix is singular, and rounding errors dominate the representation")]
+    Singular,
+    /// The model or its certificate contains NaN or infinity.
+    #[error("the fit produced a value that is not a number; try a larger regulariser")]
+    NotFinite,
+    /// A method from outside this crate failed.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl FitError {
+    /// The error for `K + ridge I` when its factorisation fails.
+    pub(crate) fn not_positive_definite(ridge: f64) -> impl Fn(NotPositiveDefinite) -> Self {
+        move |NotPositiveDefinite { pivot }| Self::NotPositiveDefinite { ridge, pivot }
+    }
+}

@@ -1,0 +1,195 @@
+//! What a method is, what it gets and what it returns.
+
+use faer::{Mat, Par};
+
+use crate::model::{KernelMachine, Model, Representation};
+use crate::seed::Seed;
+use crate::sweep::{Chain, ChainKey, Sweep};
+use crate::training_set::{Shape, TrainingSet};
+use crate::{BadParameter, Certificate, FitError, Scheme, Termination};
+
+/// A classification method. The implementing type is its parameter set.
+///
+/// Parameters are plain data with a `Default`. [`Method::fit`] checks them, the kernel matrix and the
+/// result. A new method implements [`Method::info`], [`Method::check`] and [`Method::train`].
+///
+/// ```
+/// use ndarray::array;
+/// use npsvc::{FitOptions, Kernel, Method, TrainingSet, Twsvm};
+///
+/// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+/// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+/// let model = Twsvm { c: 2.0, ..Twsvm::default() }.fit(&set, FitOptions::default())?;
+/// assert_eq!(model.predict(array![[0.1, 0.1], [0.9, 0.9]].view())?, [0, 1]);
+/// assert!(model.certificate().converged());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Method: Send + Sync {
+    /// Name, source and losses.
+    fn info(&self) -> &'static Info;
+
+    /// Names the first parameter outside its range, also against a training set of this shape.
+    fn check(&self, shape: Option<Shape>) -> Result<(), BadParameter>;
+
+    /// Trains without checks. Call [`Method::fit`] instead.
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError>;
+
+    /// The multi-class scheme, if the method has one.
+    fn scheme(&self) -> Option<Scheme> {
+        None
+    }
+
+    /// What this fit can share with others in a [`Sweep`].
+    fn chain_key(&self) -> ChainKey {
+        ChainKey::alone()
+    }
+
+    /// Checks the parameters, trains, and checks the result.
+    fn fit(&self, set: &TrainingSet, mut options: FitOptions<'_>) -> Result<Model, FitError> {
+        self.check(Some(set.shape()))?;
+        set.require_finite_kernel()?;
+        let par = options.par(set);
+        let fit = self.train(set, &mut options)?;
+        fit.require_finite()?;
+        Ok(Model::new(fit, set, par))
+    }
+}
+
+/// What a method is called and what it minimises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Name in specs, such as `twsvm`.
+    pub name: &'static str,
+    /// Name in tables, such as `TWSVM`.
+    pub title: &'static str,
+    /// One line: losses and source.
+    pub about: &'static str,
+    /// Losses of `a = f_l(x)` on similar and on dissimilar samples, with margin `s`, as in the
+    /// paper's Table 1.
+    pub losses: [&'static str; 2],
+    /// Raised when the same parameters give other numbers.
+    pub version: u32,
+    /// Whether it learns a representation, see [`Model::transform`].
+    pub learns_representation: bool,
+}
+
+/// What [`Method::train`] returns.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The functions and the rule that turns their values into a class.
+    pub machine: KernelMachine,
+    /// How well the training problem was solved.
+    pub certificate: Certificate,
+    /// One row per iteration, for methods with an outer loop.
+    pub trace: Vec<TraceRow>,
+    /// The representation, for methods that learn one.
+    pub representation: Option<Representation>,
+}
+
+impl Fit {
+    /// A fit without a trace and without a representation.
+    pub fn new(machine: KernelMachine, certificate: Certificate) -> Self {
+        Self {
+            machine,
+            certificate,
+            trace: Vec::new(),
+            representation: None,
+        }
+    }
+
+    fn require_finite(&self) -> Result<(), FitError> {
+        let Certificate {
+            primal, dual, gap, ..
+        } = self.certificate;
+        let is_finite = |m: &Mat<f64>| {
+            (m.col_iter()).all(|column| column.iter().all(|value| value.is_finite()))
+        };
+        let machine = &self.machine;
+        let numbers = [primal, dual, gap]
+            .into_iter()
+            .chain(machine.offsets.iter().copied());
+        if numbers.into_iter().all(f64::is_finite) && is_finite(&machine.coefficients) {
+            Ok(())
+        } else {
+            Err(FitError::NotFinite)
+        }
+    }
+}
+
+/// One iteration of a method with an outer loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceRow {
+    /// Number of the iteration, from 0.
+    pub iteration: usize,
+    /// `max_l J_l`.
+    pub primal: f64,
+    /// `sum_l tau_l J_l`.
+    pub dual: f64,
+    /// `J_l` of every class.
+    pub objectives: Vec<f64>,
+    /// The weights used in this iteration.
+    pub tau: Vec<f64>,
+    /// The optimum of this iteration's tau-step, before momentum.
+    pub tau_star: Vec<f64>,
+    /// Norm of the combined Riemannian gradient under `tau_star`.
+    pub gradient_norm: f64,
+    /// The manifold term `mu/2 tr(Z L Z^T)` contained in every objective.
+    pub manifold: f64,
+}
+
+impl TraceRow {
+    /// The certificate of a fit that ends after this iteration because of its limit.
+    pub(crate) fn certificate(&self) -> Certificate {
+        Certificate {
+            primal: self.primal,
+            dual: self.dual,
+            gap: (self.primal - self.dual).max(0.0),
+            iterations: self.iteration + 1,
+            termination: Termination::IterationLimit,
+        }
+    }
+}
+
+/// An iteration that has just ended, for [`FitOptions::on_iteration`].
+pub struct Iteration<'a> {
+    /// What the trace keeps of it.
+    pub row: &'a TraceRow,
+    pub(crate) machine: &'a dyn Fn() -> Result<KernelMachine, FitError>,
+    pub(crate) set: &'a TrainingSet,
+    pub(crate) par: Par,
+}
+
+impl Iteration<'_> {
+    /// The model that a fit would return if this iteration were the last, without its trace and its
+    /// representation.
+    pub fn model(&self) -> Result<Model, FitError> {
+        let fit = Fit::new((self.machine)()?, self.row.certificate());
+        Ok(Model::new(fit, self.set, self.par))
+    }
+}
+
+/// What a fit gets besides parameters and samples.
+#[derive(Default)]
+pub struct FitOptions<'a> {
+    /// Every random choice comes from this seed.
+    pub seed: Seed,
+    /// Called after each iteration of a method with an outer loop, but not in a [`Sweep`].
+    pub on_iteration: Option<&'a mut dyn FnMut(&Iteration<'_>)>,
+    pub(crate) sweep: Option<&'a Sweep<'a>>,
+    pub(crate) chain: Option<&'a mut Chain>,
+}
+
+impl<'a> FitOptions<'a> {
+    /// Options with this seed.
+    pub fn seeded(seed: Seed) -> Self {
+        Self {
+            seed,
+            ..Self::default()
+        }
+    }
+
+    /// Threads for this fit: those of the chain in a sweep, otherwise those of the set.
+    pub(crate) fn par(&self, set: &TrainingSet) -> Par {
+        self.chain.as_ref().map_or(set.par(), |chain| chain.par)
+    }
+}

@@ -1,0 +1,468 @@
+//! The dual problems of all hyperplanes.
+//!
+//! Hyperplane `l` has similar samples `p` and dissimilar samples `q`, and minimises
+//!
+//! ```text
+//! r/2 |u - g|^2 + sum_p near(f_i) + sum_q far(f_j),      f_i = <u, phi(x_i)>,
+//! ```
+//!
+//! where `g` is a known function (zero for the plain methods, `P v_l` in K-NPSVC++). The dual in all
+//! expansion coefficients is a box QP with the kernel matrix. If `near` is the square loss, the similar
+//! samples can be eliminated exactly. With `S = K + r I`, what remains is a box QP in the
+//! dissimilar samples with the matrix
+//!
+//! ```text
+//! M / r,   M = K_qq - K_qp (S_pp)^-1 K_pq,
+//! ```
+//!
+//! and the linear part `g_q - K_qp (S_pp)^-1 g_p`. Then `f_p = (S_pp)^-1 (r g_p + K_pq lambda)` and
+//! `u = g + phi(X) e / r` with `e_q = lambda`, `e_p = -f_p`.
+//!
+//! Elimination pays off in two cases. Under rest versus one `q` is small, and one inverse of `S` serves
+//! all classes: `M = ((S^-1)_qq)^-1 - r I` and `(S_pp)^-1 K_pq = -(S^-1)_pq ((S^-1)_qq)^-1`. With a
+//! factor `K = G G^T`, `C = r I + G_p^T G_p` is small: `M = r G_q C^-1 G_q^T`,
+//! `K_qp (S_pp)^-1 = G_q C^-1 G_p^T` and `f_p = g_p + G_p C^-1 (G_q^T lambda - G_p^T g_p)`.
+
+use std::sync::Arc;
+
+use faer::{Mat, MatRef, Par};
+use rayon::prelude::*;
+
+use crate::algebra::{
+    Cholesky, Matrix, add_lower_product, add_scaled, add_times_vector, column, column_mut, columns,
+    inner, principal_submatrix, product,
+};
+use crate::model::{KernelMachine, Rule};
+use crate::solve::box_qp::{self, BoxQp, Settings, Solution, Term};
+use crate::{Certificate, FitError, FitOptions, Scheme, TrainingSet};
+
+/// The options that every nonparallel method has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Planes {
+    /// Regulariser.
+    pub r: f64,
+    pub scheme: Scheme,
+    /// Append a constant feature, which makes the kernel `k + 1`.
+    pub bias: bool,
+    /// Relative duality gap per hyperplane.
+    pub tolerance: f64,
+}
+
+impl Planes {
+    pub fn settings(&self, par: Par) -> Settings {
+        Settings {
+            tolerance: self.tolerance,
+            par,
+            ..Settings::default()
+        }
+    }
+
+    /// The machine of `coefficients` (one column per class) whose functions have these `values` on
+    /// the training samples.
+    pub fn machine(
+        &self,
+        coefficients: Mat<f64>,
+        values: MatRef<'_, f64>,
+    ) -> Result<KernelMachine, FitError> {
+        let squared = |l| inner(column(coefficients.as_ref(), l), column(values, l)).max(0.0);
+        let norms = (0..coefficients.ncols())
+            .map(|l| squared(l).sqrt())
+            .collect();
+        self.machine_with_norms(coefficients, norms)
+    }
+
+    /// As [`Self::machine`], with the norms of the hyperplanes. The machine predicts with the plain
+    /// kernel: a constant feature becomes the offset `sum_i b_il`.
+    pub fn machine_with_norms(
+        &self,
+        coefficients: Mat<f64>,
+        norms: Vec<f64>,
+    ) -> Result<KernelMachine, FitError> {
+        if norms.iter().any(|norm| !norm.is_finite()) {
+            return Err(FitError::NotFinite);
+        }
+        // A hyperplane of norm zero is zero everywhere. Any positive divisor leaves it at distance 0.
+        let norms = norms.into_iter().map(|norm| norm.max(f64::MIN_POSITIVE));
+        let rule = Rule::of_scheme(self.scheme, norms.collect());
+        let offsets = column_sums(coefficients.as_ref(), self.bias);
+        Ok(KernelMachine {
+            coefficients,
+            offsets,
+            rule,
+        })
+    }
+}
+
+/// The sum of each column if `bias`, otherwise zeros: what a constant feature adds to a function.
+pub(crate) fn column_sums(coefficients: MatRef<'_, f64>, bias: bool) -> Vec<f64> {
+    let sum = |l| {
+        if bias {
+            coefficients.col(l).iter().sum()
+        } else {
+            0.0
+        }
+    };
+    (0..coefficients.ncols()).map(sum).collect()
+}
+
+/// The dual problems of all classes on one matrix.
+pub(crate) struct Duals<'a> {
+    pub k: Matrix<'a>,
+    pub y: &'a [usize],
+    pub classes: usize,
+    pub planes: Planes,
+    pub par: Par,
+    form: Form<'a>,
+}
+
+/// Whether the similar samples are eliminated, and by what.
+enum Form<'a> {
+    All,
+    /// `(K + r I)^-1`.
+    Inverse(Arc<Mat<f64>>),
+    /// `G^T`.
+    Factor(MatRef<'a, f64>),
+}
+
+impl<'a> Duals<'a> {
+    /// The duals in all coefficients, on the matrix `k`.
+    pub fn full(
+        k: Matrix<'a>,
+        set: &'a TrainingSet,
+        planes: Planes,
+        par: Par,
+    ) -> Result<Self, FitError> {
+        set.require_every_class()?;
+        Ok(Self {
+            k,
+            y: set.y(),
+            classes: set.shape().classes,
+            planes,
+            par,
+            form: Form::All,
+        })
+    }
+
+    /// The duals for a square loss on the similar samples, which are eliminated if that pays off.
+    pub fn of_square_loss(
+        set: &'a TrainingSet,
+        planes: Planes,
+        options: &FitOptions<'_>,
+    ) -> Result<Self, FitError> {
+        let (r, par) = (planes.r, options.par(set));
+        let mut duals = Self::full(set.matrix(planes.bias), set, planes, par)?;
+        duals.form = match (duals.k, planes.scheme) {
+            (Matrix::Full(_), Scheme::Ovr) => Form::All,
+            (Matrix::Full(k), Scheme::Rvo) => {
+                let make = || {
+                    let mut s = k.to_owned();
+                    for i in 0..s.nrows() {
+                        s[(i, i)] += r;
+                    }
+                    Ok::<_, FitError>(cholesky(s, r, par)?.into_inverse())
+                };
+                Form::Inverse(match options.sweep {
+                    Some(sweep) => sweep.inverses.try_get((r.to_bits(), planes.bias), make)?,
+                    None => Arc::new(make()?),
+                })
+            }
+            (Matrix::Factor(rows), _) => Form::Factor(rows),
+        };
+        Ok(duals)
+    }
+
+    /// Whether the similar samples are eliminated.
+    pub fn is_eliminated(&self) -> bool {
+        !matches!(self.form, Form::All)
+    }
+
+    pub fn is_similar(&self, i: usize, l: usize) -> bool {
+        self.planes.scheme.is_similar(self.y[i], l)
+    }
+
+    /// Solves the duals in all coefficients. The loss of sample `i` for class `l` has the conjugate
+    /// `term(l, i, is_similar)`. Class `l` begins at `start(l)`, and a gap of `absolute(l)` is accepted
+    /// in any case.
+    pub fn solve_all<'s>(
+        &self,
+        start: impl Fn(usize) -> Option<&'s [f64]>,
+        absolute: impl Fn(usize) -> f64,
+        term: impl Fn(usize, usize, bool) -> Term,
+    ) -> Vec<Solution> {
+        let term = |l: usize, i: usize| term(l, i, self.is_similar(i, l)).rescaled(self.planes.r);
+        let terms: Vec<Vec<Term>> = (0..self.classes)
+            .map(|l| (0..self.k.n()).map(|i| term(l, i)).collect())
+            .collect();
+        let problems: Vec<BoxQp<'_>> = (terms.iter().enumerate())
+            .map(|(l, terms)| BoxQp {
+                terms,
+                start: start(l),
+                absolute: absolute(l),
+            })
+            .collect();
+        box_qp::solve_all(self.k, &problems, self.planes.settings(self.par))
+    }
+
+    /// The problem of class `l` with its similar samples eliminated.
+    pub fn plane(&self, l: usize) -> Result<Plane<'a>, FitError> {
+        let (similar, dissimilar) = self.planes.scheme.sides(self.y, l);
+        let r = self.planes.r;
+        let reduced = match &self.form {
+            Form::All => unreachable!("only eliminated duals have planes"),
+            Form::Inverse(s_inverse) => {
+                let block = principal_submatrix(s_inverse.as_ref().as_ref(), &dissimilar, 0.0);
+                let schur = cholesky(block, r, self.par)?.into_inverse();
+                let mut m = schur.clone();
+                for i in 0..m.nrows() {
+                    m[(i, i)] -= r;
+                }
+                let s_inverse = s_inverse.clone();
+                Reduced::Inverse {
+                    s_inverse,
+                    schur,
+                    m,
+                }
+            }
+            Form::Factor(rows) => {
+                let c = shifted_gram(*rows, &similar, r, self.par)?;
+                let mut m = columns(*rows, &dissimilar);
+                m *= faer::Scale(r.sqrt());
+                c.solve_lower(m.as_mut());
+                let (rows, c) = (*rows, c.sequential());
+                Reduced::Factor { rows, c, m }
+            }
+        };
+        Ok(Plane {
+            similar,
+            dissimilar,
+            reduced,
+        })
+    }
+
+    /// What known functions with the values `g` (one column per class) contribute to each plane.
+    pub fn known_parts(&self, planes: &[Plane<'_>], g: MatRef<'_, f64>) -> Vec<KnownPart> {
+        let masked = Mat::from_fn(self.y.len(), self.classes, |i, l| {
+            if self.is_similar(i, l) {
+                g[(i, l)]
+            } else {
+                0.0
+            }
+        });
+        let products = match &self.form {
+            Form::All => unreachable!("only eliminated duals have planes"),
+            Form::Inverse(s_inverse) => {
+                Matrix::Full(s_inverse.as_ref().as_ref()).times(masked.as_ref(), self.par)
+            }
+            Form::Factor(rows) => product(*rows, masked.as_ref(), self.par),
+        };
+        let part = |(l, plane): (usize, &Plane<'_>)| {
+            let (g, product) = (column(masked.as_ref(), l), column(products.as_ref(), l));
+            self.known_part(plane, g, product)
+        };
+        planes.iter().enumerate().map(part).collect()
+    }
+
+    /// The part of one plane, from `S^-1 g` or `G^T g`.
+    fn known_part(&self, plane: &Plane<'_>, g: &[f64], product: &[f64]) -> KnownPart {
+        let Plane {
+            similar,
+            dissimilar,
+            reduced,
+        } = plane;
+        match reduced {
+            Reduced::Factor { rows, c, .. } => {
+                let mut inside = Mat::from_fn(product.len(), 1, |a, _| product[a]);
+                c.solve(inside.as_mut());
+                let inside = column(inside.as_ref(), 0).to_vec();
+                KnownPart {
+                    at_dissimilar: (dissimilar.iter())
+                        .map(|&j| inner(column(*rows, j), &inside))
+                        .collect(),
+                    at_similar: similar.iter().map(|&i| g[i]).collect(),
+                    inside,
+                }
+            }
+            Reduced::Inverse { schur, .. } => {
+                let inside: Vec<f64> = dissimilar.iter().map(|&j| product[j]).collect();
+                let mut at_dissimilar = vec![0.0; dissimilar.len()];
+                add_times_vector(&mut at_dissimilar, -1.0, schur.as_ref(), &inside, self.par);
+                KnownPart {
+                    at_dissimilar,
+                    at_similar: similar
+                        .iter()
+                        .map(|&i| self.planes.r * product[i])
+                        .collect(),
+                    inside: Vec::new(),
+                }
+            }
+        }
+    }
+
+    /// `f_p = (S_pp)^-1 (r g_p + K_pq lambda)` of some planes. With a factor, one product serves all
+    /// of them.
+    pub fn similar_values(
+        &self,
+        planes: &[Plane<'_>],
+        lambdas: &[Vec<f64>],
+        known: Option<&[KnownPart]>,
+    ) -> Vec<Vec<f64>> {
+        let known = |index: usize| known.map(|known| &known[index]);
+        let (mut values, insides): (Vec<Vec<f64>>, Vec<Vec<f64>>) = {
+            let one =
+                |index: usize| self.partial_values(&planes[index], &lambdas[index], known(index));
+            if self.par.degree() > 1 {
+                (0..planes.len()).into_par_iter().map(one).unzip()
+            } else {
+                (0..planes.len()).map(one).unzip()
+            }
+        };
+        if let Form::Factor(rows) = &self.form {
+            let all = Mat::from_fn(rows.nrows(), insides.len(), |a, l| insides[l][a]);
+            let spread = product(rows.transpose(), all.as_ref(), self.par);
+            for (l, (plane, values)) in planes.iter().zip(&mut values).enumerate() {
+                for (value, &i) in values.iter_mut().zip(&plane.similar) {
+                    *value += spread[(i, l)];
+                }
+            }
+        }
+        values
+    }
+
+    /// With an inverse, `f_p`. With a factor, `g_p` and `C^-1 (G_q^T lambda - G_p^T g_p)`.
+    fn partial_values(
+        &self,
+        plane: &Plane<'_>,
+        lambda: &[f64],
+        known: Option<&KnownPart>,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let at_similar = known.map(|known| known.at_similar.clone());
+        let mut values = at_similar.unwrap_or_else(|| vec![0.0; plane.similar.len()]);
+        match &plane.reduced {
+            Reduced::Inverse {
+                s_inverse, schur, ..
+            } => {
+                let mut weights: Vec<f64> = match known {
+                    Some(known) => (known.at_dissimilar.iter())
+                        .map(|value| -self.planes.r * value)
+                        .collect(),
+                    None => vec![0.0; plane.dissimilar.len()],
+                };
+                add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, Par::Seq);
+                // On all samples first: whole columns are read much faster than single entries.
+                let mut all = vec![0.0; s_inverse.nrows()];
+                for (&j, weight) in plane.dissimilar.iter().zip(&weights) {
+                    add_scaled(&mut all, *weight, column(s_inverse.as_ref().as_ref(), j));
+                }
+                for (value, &i) in values.iter_mut().zip(&plane.similar) {
+                    *value -= all[i];
+                }
+                (values, Vec::new())
+            }
+            Reduced::Factor { rows, c, .. } => {
+                let mut inside = Mat::zeros(rows.nrows(), 1);
+                let sum = column_mut(&mut inside, 0);
+                for (&j, lambda) in plane.dissimilar.iter().zip(lambda) {
+                    add_scaled(sum, *lambda, column(*rows, j));
+                }
+                c.solve(inside.as_mut());
+                let sum = column_mut(&mut inside, 0);
+                for (sum, known) in sum.iter_mut().zip(known.iter().flat_map(|k| &k.inside)) {
+                    *sum -= known;
+                }
+                (values, sum.to_vec())
+            }
+        }
+    }
+
+    /// `e / r` on all samples: `lambda / r` on the dissimilar ones, `-f_p / r` on the similar ones.
+    pub fn coefficients(
+        &self,
+        plane: &Plane<'_>,
+        lambda: &[f64],
+        similar_values: &[f64],
+    ) -> Vec<f64> {
+        let mut coefficients = vec![0.0; self.y.len()];
+        for (&j, value) in plane.dissimilar.iter().zip(lambda) {
+            coefficients[j] = value / self.planes.r;
+        }
+        for (&i, value) in plane.similar.iter().zip(similar_values) {
+            coefficients[i] = -value / self.planes.r;
+        }
+        coefficients
+    }
+
+    /// The certificate of class `l`, computed from the function's values. It includes the rounding
+    /// errors of the elimination.
+    pub fn certificate(&self, l: usize, far: Term, x: &[f64], f: &[f64]) -> Certificate {
+        let near = Term::square();
+        let terms: Vec<Term> = (0..self.y.len())
+            .map(|i| if self.is_similar(i, l) { near } else { far })
+            .map(|term| term.rescaled(self.planes.r))
+            .collect();
+        box_qp::certify(&terms, x, f, self.planes.settings(Par::Seq)).scaled(self.planes.r)
+    }
+}
+
+/// One hyperplane's problem after its similar samples were eliminated.
+pub(crate) struct Plane<'a> {
+    pub similar: Vec<usize>,
+    pub dissimilar: Vec<usize>,
+    reduced: Reduced<'a>,
+}
+
+enum Reduced<'a> {
+    Inverse {
+        /// `S^-1`.
+        s_inverse: Arc<Mat<f64>>,
+        /// `((S^-1)_qq)^-1`.
+        schur: Mat<f64>,
+        /// `M`.
+        m: Mat<f64>,
+    },
+    Factor {
+        /// `G^T`.
+        rows: MatRef<'a, f64>,
+        /// Of `C`, with the lower factor `L`.
+        c: Cholesky,
+        /// `sqrt(r) L^-1 G_q^T`, a factor of `M`.
+        m: Mat<f64>,
+    },
+}
+
+impl Plane<'_> {
+    /// `M`.
+    pub fn matrix(&self) -> Matrix<'_> {
+        match &self.reduced {
+            Reduced::Inverse { m, .. } => Matrix::Full(m.as_ref()),
+            Reduced::Factor { m, .. } => Matrix::Factor(m.as_ref()),
+        }
+    }
+}
+
+/// What a known function `g` contributes to one plane.
+pub(crate) struct KnownPart {
+    /// `K_qp (S_pp)^-1 g_p`, on the dissimilar samples.
+    pub at_dissimilar: Vec<f64>,
+    /// `r (S^-1 g)_p`, or `g_p` with a factor.
+    at_similar: Vec<f64>,
+    /// `C^-1 G_p^T g_p`, with a factor.
+    inside: Vec<f64>,
+}
+
+/// The Cholesky factor of `r I + G_p^T G_p`.
+pub(crate) fn shifted_gram(
+    rows: MatRef<'_, f64>,
+    index: &[usize],
+    r: f64,
+    par: Par,
+) -> Result<Cholesky, FitError> {
+    let some = columns(rows, index);
+    let rank = rows.nrows();
+    let mut c = Mat::from_fn(rank, rank, |i, j| if i == j { r } else { 0.0 });
+    add_lower_product(c.as_mut(), 1.0, some.as_ref(), some.transpose(), par);
+    cholesky(c, r, par)
+}
+
+pub(crate) fn cholesky(s: Mat<f64>, ridge: f64, par: Par) -> Result<Cholesky, FitError> {
+    Cholesky::new(s, par).map_err(FitError::not_positive_definite(ridge))
+}

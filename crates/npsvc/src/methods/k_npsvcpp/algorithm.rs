@@ -1,0 +1,458 @@
+//! Algorithm 1 in kernel coordinates.
+//!
+//! One iteration: u-step (a box QP per class), v-step, P-step (generalised power iteration), tau-step
+//! (a simplex QP), and a projected gradient step on `P` under the new weights. The first three steps
+//! make a [`Turn`], which depends on the frame, the last turn and the weights only.
+
+use std::sync::Arc;
+
+use faer::{Mat, MatRef, Par};
+
+use super::p_step::{LaplacianProducts, LinearTerm, PStep};
+use super::path::{Path, Step, Walk};
+use super::u_step::{Given, Hyperplanes, UStep};
+use super::{KNpsvcpp, Start};
+use crate::algebra::{
+    Matrix, add_product, add_scaled, column, column_mut, columns, inner, product,
+};
+use crate::method::Iteration;
+use crate::methods::duals::{Duals, column_sums};
+use crate::model::{KernelMachine, Representation};
+use crate::solve::simplex;
+use crate::solve::stiefel::Frame;
+use crate::{Certificate, Fit, FitError, FitOptions, Termination, TraceRow, TrainingSet};
+
+/// Accuracy of the tau-step, which is cheap.
+const TAU_TOLERANCE: f64 = 1e-12;
+
+/// Trains from `start`. In a chain, iterations and fits that an earlier fit has in common are reused.
+pub(super) fn fit(
+    parameters: &KNpsvcpp,
+    set: &TrainingSet,
+    start: &Arc<Start>,
+    options: &mut FitOptions<'_>,
+) -> Result<Fit, FitError> {
+    let (d, rank) = (start.frame.d(), start.frame.rank());
+    if rank < d {
+        return Err(FitError::Rank { d, rank });
+    }
+    let Some(chain) = options.chain.as_mut() else {
+        return iterate(parameters, set, start, options, Walk::new(None)).map(|(fit, _)| fit);
+    };
+    let mut path = Path::new(chain.path.take(), parameters, start);
+    let known = path.finished(parameters).cloned();
+    let fit = match known {
+        Some(fit) => fit,
+        None => {
+            let walk = Walk::new(Some(&mut path));
+            let (fit, largest) = iterate(parameters, set, start, options, walk)?;
+            path.finish(parameters, largest, &fit);
+            fit
+        }
+    };
+    if let Some(chain) = options.chain.as_mut() {
+        chain.path = Some(path);
+    }
+    Ok(fit)
+}
+
+/// The fit, and the largest multiplier of all its u-steps.
+fn iterate(
+    parameters: &KNpsvcpp,
+    set: &TrainingSet,
+    start: &Arc<Start>,
+    options: &mut FitOptions<'_>,
+    mut walk: Walk<'_>,
+) -> Result<(Fit, f64), FitError> {
+    let duals = Duals::of_square_loss(set, parameters.planes(), options)?;
+    let mut algorithm = Algorithm::new(parameters, set, UStep::new(duals, parameters.c)?, start);
+    let classes = set.shape().classes;
+    let mut frame = Arc::new(start.frame.clone());
+    let mut tau = vec![1.0 / classes as f64; classes];
+    let mut last: Option<Arc<Turn>> = None;
+    let (mut largest, mut converged) = (0.0_f64, false);
+    let mut trace: Vec<TraceRow> = Vec::new();
+    while trace.len() < parameters.max_iter && !converged {
+        let turn = match walk.known() {
+            Some(step) => step.turn.clone(),
+            None => Arc::new(algorithm.turn(Arc::unwrap_or_clone(frame), last.as_deref(), &tau)),
+        };
+        largest = largest.max(turn.u.smallest_c());
+        let (row, next_tau, is_tau_solved) = algorithm.tau_step(trace.len(), &turn, tau);
+        tau = next_tau;
+        if !row.primal.is_finite() {
+            return Err(FitError::NotFinite);
+        }
+        frame = match walk.known().filter(|step| step.tau == tau) {
+            Some(step) => {
+                let next = step.next.clone();
+                walk.advance();
+                next
+            }
+            None => {
+                let next = Arc::new(algorithm.gradient_step(&turn, &tau));
+                walk.record(Step {
+                    turn: turn.clone(),
+                    tau: tau.clone(),
+                    next: next.clone(),
+                });
+                next
+            }
+        };
+        if algorithm.rounding(&frame) > 1.0 {
+            return Err(FitError::Singular);
+        }
+        let is_exact = turn.u.are_solved && is_tau_solved;
+        converged = is_exact && parameters.is_stationary(&row, trace.last());
+        trace.push(row);
+        if let (Some(on_iteration), Some(row)) = (&mut options.on_iteration, trace.last()) {
+            on_iteration(&Iteration {
+                row,
+                machine: &|| algorithm.machine(&turn, &frame),
+                set,
+                par: algorithm.par,
+            });
+        }
+        last = Some(turn);
+    }
+    let (Some(turn), Some(row)) = (last, trace.last()) else {
+        return Err(FitError::NotFinite);
+    };
+    let certificate = Certificate {
+        termination: match converged {
+            true => Termination::Solved,
+            false => Termination::IterationLimit,
+        },
+        ..row.certificate()
+    };
+    let fit = Fit {
+        machine: algorithm.machine(&turn, &frame)?,
+        certificate,
+        trace,
+        representation: Some(representation(&frame, parameters.bias)),
+    };
+    Ok((fit, largest))
+}
+
+/// The representation of a frame. A constant feature adds the sums of its columns.
+fn representation(frame: &Frame, bias: bool) -> Representation {
+    let frame = frame.at.transpose().to_owned();
+    let offsets = column_sums(frame.as_ref(), bias);
+    Representation { frame, offsets }
+}
+
+/// `U`, `V` and `P` of one iteration, and what the weights are chosen by.
+pub(super) struct Turn {
+    pub frame: Frame,
+    /// `V`, d x K.
+    v: Mat<f64>,
+    pub u: Hyperplanes,
+    /// `P^T U`.
+    pu: Mat<f64>,
+    manifold: Manifold,
+    /// `J_l`.
+    objectives: Vec<f64>,
+    /// Inner products of the classes' Riemannian gradients.
+    gradient_gram: Mat<f64>,
+}
+
+impl Turn {
+    /// `|v_l|^2`.
+    fn squared_v(&self, l: usize) -> f64 {
+        let v = column(self.v.as_ref(), l);
+        inner(v, v)
+    }
+
+    /// `|w_l|^2 = |u_l - P v_l|^2`.
+    fn squared_w(&self, l: usize, pu: &Mat<f64>) -> f64 {
+        let u = inner(column(self.u.b.as_ref(), l), column(self.u.f.as_ref(), l));
+        let cross = inner(column(self.v.as_ref(), l), column(pu.as_ref(), l));
+        (u - 2.0 * cross + self.squared_v(l)).max(0.0)
+    }
+}
+
+struct Algorithm<'a> {
+    parameters: &'a KNpsvcpp,
+    k: Matrix<'a>,
+    /// `|K|_F`.
+    k_norm: f64,
+    par: Par,
+    classes: usize,
+    start: &'a Start,
+    u_step: UStep<'a>,
+    p_step: PStep<'a>,
+}
+
+impl<'a> Algorithm<'a> {
+    fn new(
+        parameters: &'a KNpsvcpp,
+        set: &'a TrainingSet,
+        u_step: UStep<'a>,
+        start: &'a Start,
+    ) -> Self {
+        let (k, par) = (u_step.duals.k, u_step.duals.par);
+        Self {
+            parameters,
+            k,
+            k_norm: k.norm(),
+            par,
+            classes: set.shape().classes,
+            start,
+            p_step: PStep::new(parameters, set, start.frame.d(), par),
+            u_step,
+        }
+    }
+
+    /// `U`, `V` and `P` under the weights `tau`.
+    fn turn(&mut self, mut frame: Frame, last: Option<&Turn>, tau: &[f64]) -> Turn {
+        let u = self.solve_u(&frame, last);
+        let factor = self.parameters.r1 / (self.parameters.r1 + self.parameters.r2);
+        let v = faer::Scale(factor) * product(frame.atk.as_ref(), u.b.as_ref(), self.par);
+        let active = ActiveClasses::new(self.parameters.r1, &v, &u, tau);
+        let linear = LinearTerm {
+            plain: product(active.v.as_ref(), active.b.transpose(), self.par),
+            times_k: product(active.v.as_ref(), active.f.transpose(), self.par),
+        };
+        let products = self.p_step.run(&mut frame, &linear);
+        let manifold = Manifold::new(self.parameters.mu, &frame, products, self.par);
+        let pu = product(frame.atk.as_ref(), u.b.as_ref(), self.par);
+        let mut turn = Turn {
+            frame,
+            v,
+            u,
+            pu,
+            manifold,
+            objectives: Vec::new(),
+            gradient_gram: Mat::new(),
+        };
+        turn.objectives = (0..self.classes)
+            .map(|l| self.objective(&turn, l))
+            .collect();
+        turn.gradient_gram = self.gradient_gram(&turn);
+        turn
+    }
+
+    /// `u_l = argmin J_l` with `g_l = P v_l`.
+    fn solve_u(&self, frame: &Frame, last: Option<&Turn>) -> Hyperplanes {
+        let v = last.map_or(&self.start.v, |last| &last.v);
+        let dissimilar = |l: usize| {
+            (0..self.k.n())
+                .filter(|&i| !self.u_step.duals.is_similar(i, l))
+                .count()
+        };
+        let scale = match last {
+            Some(last) => last.objectives.clone(),
+            None => (0..self.classes)
+                .map(|l| self.parameters.c * dissimilar(l) as f64)
+                .collect(),
+        };
+        self.u_step.solve(Given {
+            coefficients: product(frame.at.transpose(), v.as_ref(), self.par),
+            values: product(frame.atk.transpose(), v.as_ref(), self.par),
+            scale: &scale,
+            last: last.map(|last| last.u.solutions.as_slice()),
+        })
+    }
+
+    /// `J_l`.
+    fn objective(&self, turn: &Turn, l: usize) -> f64 {
+        let KNpsvcpp { c, r1, r2, .. } = *self.parameters;
+        let (mut near, mut far) = (0.0, 0.0);
+        for (i, &f) in column(turn.u.f.as_ref(), l).iter().enumerate() {
+            if self.u_step.duals.is_similar(i, l) {
+                near += f * f;
+            } else {
+                far += (1.0 - f).max(0.0);
+            }
+        }
+        let (w, v) = (turn.squared_w(l, &turn.pu), turn.squared_v(l));
+        0.5 * near + c * far + 0.5 * r1 * w + 0.5 * r2 * v + turn.manifold.value
+    }
+
+    /// Inner products of the classes' Riemannian gradients
+    /// `M_l + Pi = r1 (P v_l u_l^T P - u_l v_l^T) + mu (H P - P P^T H P)`.
+    fn gradient_gram(&self, turn: &Turn) -> Mat<f64> {
+        let Turn {
+            v, u, pu, manifold, ..
+        } = turn;
+        let (r1, par) = (self.parameters.r1, self.par);
+        let vv = product(v.transpose(), v.as_ref(), par);
+        let uppu = product(pu.transpose(), pu.as_ref(), par);
+        let uu = product(u.b.transpose(), u.f.as_ref(), par);
+        let c = product(v.transpose(), pu.as_ref(), par);
+        let pi_u = manifold.gradient_times(u.b.as_ref(), pu, par);
+        let against: Vec<f64> = (0..self.classes)
+            .map(|l| -r1 * inner(column(pi_u.as_ref(), l), column(v.as_ref(), l)))
+            .collect();
+        Mat::from_fn(self.classes, self.classes, |k, l| {
+            let own = vv[(k, l)] * (uppu[(k, l)] + uu[(k, l)]) - 2.0 * c[(k, l)] * c[(l, k)];
+            r1 * r1 * own + against[k] + against[l] + manifold.squared_norm
+        })
+    }
+
+    /// The row of the trace, the next weights, and whether the QP was solved.
+    fn tau_step(&self, iteration: usize, turn: &Turn, tau: Vec<f64>) -> (TraceRow, Vec<f64>, bool) {
+        let (objectives, gram) = (&turn.objectives, turn.gradient_gram.as_ref());
+        let gains: Vec<f64> = objectives
+            .iter()
+            .map(|j| self.parameters.gamma * j)
+            .collect();
+        let (tau_star, certificate) = simplex::solve(gram, &gains, &tau, TAU_TOLERANCE);
+        let momentum = self.parameters.tau_momentum;
+        let next = (tau.iter().zip(&tau_star))
+            .map(|(tau, star)| (1.0 - momentum) * tau + momentum * star)
+            .collect();
+        let row = TraceRow {
+            iteration,
+            primal: objectives.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            dual: objectives.iter().zip(&tau).map(|(j, tau)| tau * j).sum(),
+            gradient_norm: quadratic(gram, &tau_star).max(0.0).sqrt(),
+            objectives: objectives.clone(),
+            tau,
+            tau_star,
+            manifold: turn.manifold.value,
+        };
+        (row, next, certificate.converged())
+    }
+
+    /// `polar(P - step sum_l tau_l grad_l)`.
+    fn gradient_step(&self, turn: &Turn, tau: &[f64]) -> Frame {
+        let Turn {
+            frame,
+            pu,
+            manifold,
+            ..
+        } = turn;
+        let step = self.parameters.step;
+        let ActiveClasses { classes, v, b, f } =
+            ActiveClasses::new(self.parameters.r1, &turn.v, &turn.u, tau);
+        // What stays within the frame: `I - step (r1 V T U^T P - mu P^T H P)`, transposed.
+        let pu = columns(pu.as_ref(), &classes);
+        let puv = product(pu.as_ref(), v.transpose(), self.par);
+        let within = Mat::from_fn(puv.nrows(), puv.ncols(), |i, j| {
+            let unit = if i == j { 1.0 } else { 0.0 };
+            unit - step * (puv[(i, j)] - manifold.mu * manifold.core[(j, i)])
+        });
+        let moved = |frame: &Mat<f64>, plain: &Mat<f64>, laplacian: &Mat<f64>| {
+            let mut moved = product(within.as_ref(), frame.as_ref(), self.par);
+            add_product(
+                moved.as_mut(),
+                step,
+                v.as_ref(),
+                plain.transpose(),
+                self.par,
+            );
+            for i in 0..moved.ncols() {
+                let source = column(laplacian.as_ref(), i);
+                add_scaled(column_mut(&mut moved, i), -step * manifold.mu, source);
+            }
+            moved
+        };
+        let mt = moved(&frame.at, &b, &manifold.products.atkl);
+        let mtk = moved(&frame.atk, &f, &manifold.products.atklk);
+        Frame::nearest_to_known(mt.as_ref(), mtk.as_ref(), self.k, self.par)
+    }
+
+    /// Rounding error of `a^T K a = 1` for the largest column of `A`. The part of `A` in the null
+    /// space of `K` has length zero, so it can grow until only this error is left.
+    fn rounding(&self, frame: &Frame) -> f64 {
+        f64::EPSILON * self.k_norm * frame.largest_coefficients()
+    }
+
+    /// Distances are measured with `sqrt(|w_l|^2 + |v_l|^2)`.
+    fn machine(&self, turn: &Turn, frame: &Frame) -> Result<KernelMachine, FitError> {
+        let pu = product(frame.atk.as_ref(), turn.u.b.as_ref(), self.par);
+        let norm = |l| (turn.squared_w(l, &pu) + turn.squared_v(l)).sqrt();
+        let norms = (0..self.classes).map(norm).collect();
+        self.parameters
+            .planes()
+            .machine_with_norms(turn.u.b.clone(), norms)
+    }
+}
+
+impl KNpsvcpp {
+    /// Gap, gradient and change of the objective are all small. The change matters because the
+    /// objectives grow with the number of samples and the gradient in `P` does not: a gradient that is
+    /// small compared with them means little.
+    fn is_stationary(&self, row: &TraceRow, last: Option<&TraceRow>) -> bool {
+        let limit = self.tolerance * row.primal.abs();
+        let is_unchanged = last.is_some_and(|last| (last.primal - row.primal).abs() <= limit);
+        is_unchanged && row.primal - row.dual <= limit && row.gradient_norm <= limit
+    }
+}
+
+/// The classes with a positive weight; most weights are zero most of the time.
+struct ActiveClasses {
+    classes: Vec<usize>,
+    /// `r1 V T`.
+    v: Mat<f64>,
+    b: Mat<f64>,
+    f: Mat<f64>,
+}
+
+impl ActiveClasses {
+    fn new(r1: f64, v: &Mat<f64>, u: &Hyperplanes, tau: &[f64]) -> Self {
+        let classes: Vec<usize> = (0..tau.len()).filter(|&l| tau[l] > 0.0).collect();
+        Self {
+            v: Mat::from_fn(v.nrows(), classes.len(), |i, l| {
+                r1 * tau[classes[l]] * v[(i, classes[l])]
+            }),
+            b: columns(u.b.as_ref(), &classes),
+            f: columns(u.f.as_ref(), &classes),
+            classes,
+        }
+    }
+}
+
+/// The manifold term at the current frame, the same for all classes. Its Riemannian gradient is
+/// `Pi = mu (H P - P P^T H P)`.
+struct Manifold {
+    mu: f64,
+    /// `mu/2 tr(Z L Z^T)`.
+    value: f64,
+    /// `H P`.
+    products: LaplacianProducts,
+    /// `P^T H P`.
+    core: Mat<f64>,
+    /// `|Pi|^2`.
+    squared_norm: f64,
+}
+
+impl Manifold {
+    fn new(mu: f64, frame: &Frame, products: LaplacianProducts, par: Par) -> Self {
+        let core = product(frame.atk.as_ref(), products.atkl.transpose(), par);
+        let trace: f64 = (0..core.nrows()).map(|i| core[(i, i)]).sum();
+        let (atkl, atklk) = (products.atkl.as_ref(), products.atklk.as_ref());
+        let norm: f64 = (0..atkl.ncols())
+            .map(|i| inner(column(atkl, i), column(atklk, i)))
+            .sum();
+        let squared_norm = (norm - core.squared_norm_l2()).max(0.0);
+        Self {
+            mu,
+            value: 0.5 * mu * trace,
+            products,
+            core,
+            squared_norm: mu * mu * squared_norm,
+        }
+    }
+
+    /// `Pi^T U` for hyperplanes with coefficients `b`, where `pu` is `P^T U`.
+    fn gradient_times(&self, b: MatRef<'_, f64>, pu: &Mat<f64>, par: Par) -> Mat<f64> {
+        let mut times = product(self.products.atklk.as_ref(), b, par);
+        add_product(
+            times.as_mut(),
+            -1.0,
+            self.core.transpose(),
+            pu.as_ref(),
+            par,
+        );
+        times *= faer::Scale(self.mu);
+        times
+    }
+}
+
+fn quadratic(g: MatRef<'_, f64>, tau: &[f64]) -> f64 {
+    (0..tau.len())
+        .map(|i| tau[i] * (0..tau.len()).map(|j| g[(i, j)] * tau[j]).sum::<f64>())
+        .sum()
+}

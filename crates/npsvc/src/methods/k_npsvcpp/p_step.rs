@@ -1,0 +1,125 @@
+//! The P-step: generalised power iteration
+//!
+//! ```text
+//! P <- polar((sigma I - mu H) P + r1 U T V^T),   H = Psi^T L Psi for K = Psi Psi^T
+//! ```
+//!
+//! What a round needs of `K M` follows from `K L K A`, its one product with K, and from `K B`. The
+//! matrices are transposed like those of a [`Frame`], and rounds allocate none with n columns.
+
+use std::sync::Arc;
+
+use faer::{Mat, Par};
+
+use super::{Gpi, KNpsvcpp};
+use crate::TrainingSet;
+use crate::algebra::{Matrix, set_combination};
+use crate::kernel::Laplacian;
+use crate::solve::lanczos;
+use crate::solve::stiefel::Frame;
+
+/// Relative residual of `sigma_max`; the error of the eigenvalue is about its square.
+const SIGMA_TOLERANCE: f64 = 1e-6;
+
+/// The iteration and its work space.
+pub(super) struct PStep<'a> {
+    k: Matrix<'a>,
+    laplacian: Arc<Laplacian>,
+    gpi: &'a Gpi,
+    mu: f64,
+    sigma: f64,
+    par: Par,
+    products: LaplacianProducts,
+    next: Frame,
+    /// `M^T` and `M^T K`.
+    mt: Mat<f64>,
+    mtk: Mat<f64>,
+}
+
+/// `A^T K L` and `A^T K L K` of a frame; zeros if there is no manifold term.
+pub(super) struct LaplacianProducts {
+    pub atkl: Mat<f64>,
+    pub atklk: Mat<f64>,
+}
+
+impl LaplacianProducts {
+    fn zeros(d: usize, n: usize) -> Self {
+        Self {
+            atkl: Mat::zeros(d, n),
+            atklk: Mat::zeros(d, n),
+        }
+    }
+}
+
+/// `r1 V T U^T` in kernel coordinates, and times `K`; d x n each.
+pub(super) struct LinearTerm {
+    pub plain: Mat<f64>,
+    pub times_k: Mat<f64>,
+}
+
+impl<'a> PStep<'a> {
+    pub fn new(options: &'a KNpsvcpp, set: &'a TrainingSet, d: usize, par: Par) -> Self {
+        let k = set.matrix(options.bias);
+        let laplacian = set.laplacian(&options.graph, par);
+        let sigma_max = if options.mu > 0.0 {
+            let make = || sigma_max(k, &laplacian, par);
+            set.largest_eigenvalue(&options.graph, options.bias, make)
+        } else {
+            0.0
+        };
+        let zeros = || Mat::zeros(d, k.n());
+        Self {
+            k,
+            laplacian,
+            gpi: &options.gpi,
+            mu: options.mu,
+            sigma: options.gpi.shift + options.mu * sigma_max,
+            par,
+            products: LaplacianProducts::zeros(d, k.n()),
+            next: Frame {
+                at: zeros(),
+                atk: zeros(),
+            },
+            mt: zeros(),
+            mtk: zeros(),
+        }
+    }
+
+    /// Iterates from `frame` until a round hardly moves it.
+    pub fn run(&mut self, frame: &mut Frame, linear: &LinearTerm) -> LaplacianProducts {
+        let size = (frame.d() as f64).sqrt();
+        self.update_products(frame);
+        for _ in 0..self.gpi.max_rounds {
+            let LaplacianProducts { atkl, atklk } = &self.products;
+            let weights = [self.sigma, -self.mu, 1.0];
+            set_combination(&mut self.mt, weights, [&frame.at, atkl, &linear.plain]);
+            set_combination(&mut self.mtk, weights, [&frame.atk, atklk, &linear.times_k]);
+            let (mt, mtk) = (self.mt.as_ref(), self.mtk.as_ref());
+            self.next.set_nearest(mt, mtk, self.k, self.par);
+            let moved = frame.distance(&self.next);
+            std::mem::swap(frame, &mut self.next);
+            self.update_products(frame);
+            if moved <= self.gpi.tolerance * size {
+                break;
+            }
+        }
+        let (d, n) = (frame.d(), self.k.n());
+        std::mem::replace(&mut self.products, LaplacianProducts::zeros(d, n))
+    }
+
+    fn update_products(&mut self, frame: &Frame) {
+        if self.mu > 0.0 {
+            let LaplacianProducts { atkl, atklk } = &mut self.products;
+            self.laplacian.set_rows_times(atkl, frame.atk.as_ref());
+            self.k.set_rows_times(atklk, atkl.as_ref(), self.par);
+        }
+    }
+}
+
+/// The largest eigenvalue of `H`. In kernel coordinates that operator is `L K`, symmetric in the
+/// inner product of `K`.
+fn sigma_max(k: Matrix<'_>, laplacian: &Laplacian, par: Par) -> f64 {
+    let times_k = |x: &[f64]| k.times_vector(x, par);
+    let times_l = |x: &[f64]| laplacian.times_vector(x);
+    lanczos::largest_in_metric(k.n(), SIGMA_TOLERANCE, times_k, times_l).value
+}

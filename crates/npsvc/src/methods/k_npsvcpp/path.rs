@@ -1,0 +1,168 @@
+//! What fits of a sweep share along `gamma` and along `c`.
+//!
+//! `gamma` only affects the tau-step. If that puts all weight on the class with the largest objective,
+//! as it mostly does, every larger `gamma` gives the same weights. Two fits that agree in everything
+//! else then have the same iterations, to the bit, until their weights differ. Only the first fit has
+//! to compute them.
+//!
+//! `c` only affects the u-step, as the bound of its multipliers. If all multipliers stay below a
+//! smaller `c`, that `c` bounds nothing either: a solution in the larger box that lies in the smaller
+//! one is the solution there, with the same dual objective and a primal one that is not larger. If all
+//! QPs of such a fit were solved, it is also the fit of the smaller `c`, within the tolerance of the
+//! QPs.
+
+use std::sync::Arc;
+
+use faer::Mat;
+
+use super::algorithm::Turn;
+use super::{KNpsvcpp, Start};
+use crate::Fit;
+use crate::solve::stiefel::Frame;
+
+/// Largest memory for the steps of a path, and for finished fits.
+const MOST_BYTES: usize = 1 << 27;
+
+/// One iteration: `U`, `V` and `P` under fixed weights, the weights chosen then, and the frame that
+/// the gradient step under these weights leads to.
+pub(super) struct Step {
+    pub turn: Arc<Turn>,
+    pub tau: Vec<f64>,
+    pub next: Arc<Frame>,
+}
+
+impl Step {
+    /// Roughly: the frames, the gradient of the manifold term and the functions.
+    fn bytes(&self) -> usize {
+        let numbers = |m: &Mat<f64>| m.nrows() * m.ncols();
+        size_of::<f64>() * (6 * numbers(&self.turn.frame.at) + 3 * numbers(&self.turn.u.b))
+    }
+}
+
+/// A finished fit, kept for smaller `c`.
+struct Finished {
+    options: KNpsvcpp,
+    /// The largest multiplier of all its iterations.
+    largest: f64,
+    fit: Fit,
+}
+
+impl Finished {
+    fn serves(&self, options: &KNpsvcpp) -> bool {
+        let KNpsvcpp { c, .. } = self.options;
+        let are_alike = self.options
+            == KNpsvcpp {
+                c,
+                ..options.clone()
+            };
+        are_alike && self.largest <= options.c && options.c <= c
+    }
+}
+
+/// The iterations of the last fit of a chain, and finished fits.
+pub(crate) struct Path {
+    /// The options without those that only affect the weights and the end.
+    options: KNpsvcpp,
+    start: Arc<Start>,
+    steps: Vec<Step>,
+    finished: Vec<Finished>,
+}
+
+impl Path {
+    /// Continues `last`, the path of the last fit, if it began at the same point.
+    pub fn new(last: Option<Self>, options: &KNpsvcpp, start: &Arc<Start>) -> Self {
+        let options = common(options);
+        let last = last.filter(|last| *last.start == **start);
+        match last {
+            Some(last) if last.options == options => last,
+            last => Self {
+                options,
+                start: start.clone(),
+                steps: Vec::new(),
+                finished: last.map_or_else(Vec::new, |last| last.finished),
+            },
+        }
+    }
+
+    /// The fit with these options, if a fit with a larger `c` turned out to be the same.
+    pub fn finished(&self, options: &KNpsvcpp) -> Option<&Fit> {
+        let found = self.finished.iter().find(|one| one.serves(options));
+        found.map(|one| &one.fit)
+    }
+
+    /// Keeps a fit whose multipliers were all at most `largest`, if `c` did not bound them.
+    pub fn finish(&mut self, options: &KNpsvcpp, largest: f64, fit: &Fit) {
+        let Start { frame, v } = &*self.start;
+        let numbers = frame.at.ncols() * (frame.d() + v.ncols());
+        let bytes = (self.finished.len() + 1) * numbers * size_of::<f64>();
+        if largest < options.c && bytes <= MOST_BYTES {
+            self.finished.push(Finished {
+                options: options.clone(),
+                largest,
+                fit: fit.clone(),
+            });
+        }
+    }
+}
+
+/// A fit on its way along a path.
+pub(super) struct Walk<'a> {
+    /// `None` if nobody comes after this fit.
+    path: Option<&'a mut Path>,
+    /// Number of steps that another fit has computed and this one has used.
+    known: usize,
+    /// Whether all steps so far were known.
+    is_known: bool,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(path: Option<&'a mut Path>) -> Self {
+        Self {
+            path,
+            known: 0,
+            is_known: true,
+        }
+    }
+
+    /// The next step, if another fit has computed it.
+    pub fn known(&self) -> Option<&Step> {
+        let path = self.path.as_ref().filter(|_| self.is_known)?;
+        path.steps.get(self.known)
+    }
+
+    /// The next step was the known one.
+    pub fn advance(&mut self) {
+        self.known += 1;
+    }
+
+    /// The next step is this one. It replaces what other fits did from here on.
+    pub fn record(&mut self, step: Step) {
+        let Some(path) = &mut self.path else { return };
+        if self.is_known {
+            path.steps.truncate(self.known);
+            self.is_known = false;
+        }
+        if (path.steps.len() + 1) * step.bytes() <= MOST_BYTES {
+            path.steps.push(step);
+        } else {
+            self.path = None;
+        }
+    }
+}
+
+fn common(options: &KNpsvcpp) -> KNpsvcpp {
+    let KNpsvcpp {
+        gamma,
+        tau_momentum,
+        max_iter,
+        tolerance,
+        ..
+    } = KNpsvcpp::default();
+    KNpsvcpp {
+        gamma,
+        tau_momentum,
+        max_iter,
+        tolerance,
+        ..options.clone()
+    }
+}

@@ -1,0 +1,190 @@
+//! The u-step: `u_l = argmin J_l` for all classes, with `g_l = P v_l` given.
+//!
+//! ```text
+//! u_l = g_l + phi(X) x_l,   f_l = g_l + K x_l
+//! ```
+//!
+//! These are TWSVM's duals with `r = r1` and a known function, see [`crate::methods::duals`].
+
+use faer::{Mat, Par};
+use rayon::prelude::*;
+
+use crate::FitError;
+use crate::algebra::{column, column_mut};
+use crate::methods::duals::{Duals, KnownPart, Plane};
+use crate::solve::box_qp::{self, Settings, Solution, Term};
+
+/// What a u-step starts from.
+pub(super) struct Given<'a> {
+    /// `A V`, the coefficients of `P v_l`, n x K.
+    pub coefficients: Mat<f64>,
+    /// `K A V`, its values on the samples, n x K.
+    pub values: Mat<f64>,
+    /// Size of each class's objective. The gaps of the QPs are measured against it, because their
+    /// own optimum is near zero where `P v_l` already fits.
+    pub scale: &'a [f64],
+    /// The solutions of the last u-step.
+    pub last: Option<&'a [Vec<f64>]>,
+}
+
+/// Coefficients `B` and values `K B` of all hyperplanes, n x K each.
+pub(super) struct Hyperplanes {
+    pub b: Mat<f64>,
+    pub f: Mat<f64>,
+    /// The solutions of the QPs.
+    pub solutions: Vec<Vec<f64>>,
+    /// Whether every QP was solved to its tolerance.
+    pub are_solved: bool,
+    /// The largest multiplier of a dissimilar sample, at most `c`.
+    largest: f64,
+}
+
+impl Hyperplanes {
+    /// The smallest `c` that is known to give the same hyperplanes.
+    pub fn smallest_c(&self) -> f64 {
+        if self.are_solved {
+            self.largest
+        } else {
+            f64::INFINITY
+        }
+    }
+}
+
+/// The QPs of all classes.
+pub(super) struct UStep<'a> {
+    pub duals: Duals<'a>,
+    c: f64,
+    /// Where the similar samples are eliminated.
+    planes: Vec<Plane<'a>>,
+}
+
+impl<'a> UStep<'a> {
+    pub fn new(duals: Duals<'a>, c: f64) -> Result<Self, FitError> {
+        let planes = match duals.is_eliminated() {
+            true => (0..duals.classes)
+                .map(|l| duals.plane(l))
+                .collect::<Result<_, _>>()?,
+            false => Vec::new(),
+        };
+        Ok(Self { duals, c, planes })
+    }
+
+    pub fn solve(&self, given: Given<'_>) -> Hyperplanes {
+        match self.duals.is_eliminated() {
+            true => self.solve_eliminated(given),
+            false => self.solve_all(given),
+        }
+    }
+
+    /// The duality gap that is accepted for class `l`.
+    fn absolute(&self, given: &Given<'_>, l: usize) -> f64 {
+        self.duals.planes.tolerance * given.scale[l] / self.duals.planes.r
+    }
+
+    fn solve_all(&self, given: Given<'_>) -> Hyperplanes {
+        let start = |l: usize| given.last.map(|last| last[l].as_slice());
+        let absolute = |l: usize| self.absolute(&given, l);
+        let solved = self.duals.solve_all(start, absolute, |l, i, is_similar| {
+            let loss = if is_similar {
+                Term::square()
+            } else {
+                Term::hinge(self.c)
+            };
+            Term {
+                linear: loss.linear + given.values[(i, l)],
+                ..loss
+            }
+        });
+        let (mut b, mut f) = (given.coefficients, given.values);
+        let are_solved = all_solved(solved.iter());
+        let (mut largest, mut solutions) = (0.0_f64, Vec::with_capacity(solved.len()));
+        for (l, solution) in solved.into_iter().enumerate() {
+            add(column_mut(&mut b, l), &solution.x);
+            add(column_mut(&mut f, l), &solution.y);
+            let dissimilar = (0..f.nrows()).filter(|&i| !self.duals.is_similar(i, l));
+            largest = dissimilar.fold(largest, |most, i| {
+                most.max(self.duals.planes.r * solution.x[i])
+            });
+            solutions.push(solution.x);
+        }
+        Hyperplanes {
+            b,
+            f,
+            solutions,
+            are_solved,
+            largest,
+        }
+    }
+
+    fn solve_eliminated(&self, given: Given<'_>) -> Hyperplanes {
+        let (duals, planes) = (&self.duals, &self.planes);
+        let known = duals.known_parts(planes, given.values.as_ref());
+        let solve = |l: usize| self.solve_plane(&given, &known[l], l);
+        // All planes in parallel, each by one thread.
+        let solved: Vec<(Vec<f64>, Solution)> = if duals.par.degree() > 1 {
+            (0..planes.len()).into_par_iter().map(solve).collect()
+        } else {
+            (0..planes.len()).map(solve).collect()
+        };
+        let lambdas: Vec<Vec<f64>> = (solved.iter())
+            .map(|(_, solution)| solution.x.iter().map(|x| duals.planes.r * x).collect())
+            .collect();
+        let similar = duals.similar_values(planes, &lambdas, Some(&known));
+        let are_solved = all_solved(solved.iter().map(|(_, solution)| solution));
+        let (mut b, mut f) = (given.coefficients, given.values);
+        let mut solutions = Vec::with_capacity(solved.len());
+        for (l, (known, solution)) in solved.into_iter().enumerate() {
+            let plane = &planes[l];
+            add(
+                column_mut(&mut b, l),
+                &duals.coefficients(plane, &lambdas[l], &similar[l]),
+            );
+            let values = column_mut(&mut f, l);
+            for (&i, value) in plane.similar.iter().zip(&similar[l]) {
+                values[i] = *value;
+            }
+            for (&j, (g, y)) in plane.dissimilar.iter().zip(known.iter().zip(&solution.y)) {
+                values[j] = g + y;
+            }
+            solutions.push(solution.x);
+        }
+        Hyperplanes {
+            b,
+            f,
+            solutions,
+            are_solved,
+            largest: lambdas.iter().flatten().copied().fold(0.0, f64::max),
+        }
+    }
+
+    /// The QP of class `l`, and the known part of the function on its dissimilar samples.
+    fn solve_plane(&self, given: &Given<'_>, known: &KnownPart, l: usize) -> (Vec<f64>, Solution) {
+        let (plane, values) = (&self.planes[l], column(given.values.as_ref(), l));
+        let hinge = Term::hinge(self.c).rescaled(self.duals.planes.r);
+        let known: Vec<f64> = (plane.dissimilar.iter().zip(&known.at_dissimilar))
+            .map(|(&j, known)| values[j] - known)
+            .collect();
+        let term = |g: &f64| Term {
+            linear: g - 1.0,
+            ..hinge
+        };
+        let terms: Vec<Term> = known.iter().map(term).collect();
+        let settings = Settings {
+            absolute: self.absolute(given, l),
+            ..self.duals.planes.settings(Par::Seq)
+        };
+        let start = given.last.map(|last| last[l].as_slice());
+        let solution = box_qp::solve(plane.matrix(), &terms, start, settings);
+        (known, solution)
+    }
+}
+
+fn all_solved<'s>(mut solutions: impl Iterator<Item = &'s Solution>) -> bool {
+    solutions.all(|solution| solution.certificate.converged())
+}
+
+fn add(target: &mut [f64], step: &[f64]) {
+    for (target, step) in target.iter_mut().zip(step) {
+        *target += step;
+    }
+}

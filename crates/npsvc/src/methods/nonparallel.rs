@@ -1,0 +1,338 @@
+//! One fit for all methods of the paper's Table 1.
+//!
+//! ```text
+//! min_{f_l}  r/2 |f_l|^2 + mu/2 f_l^T L f_l + sum_p similarity(f_l(x_i)) + sum_q dissimilarity(f_l(x_j))
+//! ```
+//!
+//! A [`Family`] names the two losses. The square loss allows the similar samples to be eliminated
+//! ([`super::duals`]), the concave ones are a sequence of convex problems ([`super::reweighted`]), and
+//! the manifold term deforms the kernel: `K~ = (K^-1 + (mu/r) L)^-1 = (I + (mu/r) K L)^-1 K`, one matrix for
+//! all classes. The coefficients for the plain kernel are then `b - (mu/r) L K~ b`.
+
+use faer::{Mat, MatRef, Par};
+
+use super::duals::{Duals, Planes, cholesky};
+use super::reweighted;
+use crate::algebra::{Lu, Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut};
+use crate::kernel::{GraphOptions, Laplacian};
+use crate::solve::box_qp::{self, Solution, Term};
+use crate::sweep::ChainKey;
+use crate::training_set::Shape;
+use crate::{
+    BadParameter, Certificate, Fit, FitError, FitOptions, Info, Method, Scheme, TrainingSet,
+};
+
+/// The loss of `a = f_l(x)` on similar samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Similarity {
+    /// `a^2 / 2`.
+    Square,
+    /// `c [|a| - epsilon]_+`.
+    Insensitive {
+        /// Weight.
+        c: f64,
+        /// Half width of the zone without loss.
+        epsilon: f64,
+    },
+    /// `min(|a|, at)`.
+    Capped {
+        /// Largest loss.
+        at: f64,
+    },
+    /// `1 - exp(-gamma |a|)`.
+    Correntropy {
+        /// Decay.
+        gamma: f64,
+    },
+}
+
+impl Similarity {
+    /// The formula, as in the paper's Table 1.
+    pub const fn formula(&self) -> &'static str {
+        match self {
+            Self::Square => "a²/2",
+            Self::Insensitive { .. } => "[|a| − ε]₊",
+            Self::Capped { .. } => "min(|a|, ε)",
+            Self::Correntropy { .. } => "1 − exp(−γ|a|)",
+        }
+    }
+
+    /// The conjugate of a convex loss. A concave loss is replaced by its tangent in `|a|` at `a`.
+    pub(crate) fn term(&self, a: f64) -> Term {
+        match *self {
+            Self::Square => Term::square(),
+            Self::Insensitive { c, epsilon } => Term::insensitive(c, epsilon),
+            Self::Capped { at } => Term::insensitive(if a.abs() < at { 1.0 } else { 0.0 }, 0.0),
+            Self::Correntropy { gamma } => Term::insensitive(gamma * (-gamma * a.abs()).exp(), 0.0),
+        }
+    }
+
+    /// The loss itself.
+    pub fn loss(&self, a: f64) -> f64 {
+        match *self {
+            Self::Square => 0.5 * a * a,
+            Self::Insensitive { c, epsilon } => c * (a.abs() - epsilon).max(0.0),
+            Self::Capped { at } => a.abs().min(at),
+            Self::Correntropy { gamma } => -(-gamma * a.abs()).exp_m1(),
+        }
+    }
+
+    /// Whether the loss is convex.
+    pub fn is_convex(&self) -> bool {
+        matches!(self, Self::Square | Self::Insensitive { .. })
+    }
+}
+
+/// The loss of `a = f_l(x)` on dissimilar samples, with margin 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Dissimilarity {
+    /// `c [1 - a]_+`.
+    Hinge {
+        /// Weight.
+        c: f64,
+    },
+    /// `c max(1 - a, -tau (1 - a))`.
+    Pinball {
+        /// Weight.
+        c: f64,
+        /// Slope beyond the margin.
+        tau: f64,
+    },
+    /// `c/2 (1 - a)^2`.
+    Square {
+        /// Weight.
+        c: f64,
+    },
+}
+
+impl Dissimilarity {
+    /// The formula, as in the paper's Table 1.
+    pub const fn formula(&self) -> &'static str {
+        match self {
+            Self::Hinge { .. } => "[s − a]₊",
+            Self::Pinball { .. } => "max(s − a, −τ(s − a))",
+            Self::Square { .. } => "(s − a)²/2",
+        }
+    }
+
+    /// The loss itself.
+    pub fn loss(&self, a: f64) -> f64 {
+        match *self {
+            Self::Hinge { c } => c * (1.0 - a).max(0.0),
+            Self::Pinball { c, tau } => c * (1.0 - a).max(-tau * (1.0 - a)),
+            Self::Square { c } => 0.5 * c * (1.0 - a) * (1.0 - a),
+        }
+    }
+
+    pub(crate) fn term(&self) -> Term {
+        match *self {
+            Self::Hinge { c } => Term::hinge(c),
+            Self::Pinball { c, tau } => Term::pinball(c, tau),
+            Self::Square { c } => Term::square_to_one(c),
+        }
+    }
+}
+
+/// A row of Table 1 with its parameters.
+pub(crate) struct Family<'a> {
+    pub similarity: Similarity,
+    pub dissimilarity: Dissimilarity,
+    pub planes: Planes,
+    /// Largest number of convex problems, for a concave similarity loss.
+    pub max_iter: usize,
+    /// Weight `mu` of the manifold term, and its graph.
+    pub manifold: Option<(f64, &'a GraphOptions)>,
+}
+
+impl Family<'_> {
+    /// Two convex losses and no manifold term.
+    pub fn convex(similarity: Similarity, dissimilarity: Dissimilarity, planes: Planes) -> Self {
+        Self {
+            similarity,
+            dissimilarity,
+            planes,
+            max_iter: 1,
+            manifold: None,
+        }
+    }
+}
+
+/// A method that is a [`Family`]. It gets a [`Method`] implementation from that.
+pub(crate) trait Nonparallel: Send + Sync {
+    const INFO: Info;
+
+    fn check(&self) -> Result<(), BadParameter>;
+
+    fn family(&self) -> Family<'_>;
+
+    /// Fits that differ in `c` only form a chain.
+    fn chain_key(&self) -> ChainKey;
+}
+
+impl<M: Nonparallel> Method for M {
+    fn info(&self) -> &'static Info {
+        const { &M::INFO }
+    }
+
+    fn check(&self, _: Option<Shape>) -> Result<(), BadParameter> {
+        Nonparallel::check(self)
+    }
+
+    fn scheme(&self) -> Option<Scheme> {
+        Some(self.family().planes.scheme)
+    }
+
+    fn chain_key(&self) -> ChainKey {
+        Nonparallel::chain_key(self)
+    }
+
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
+        let family = self.family();
+        let par = options.par(set);
+        if family.similarity == Similarity::Square {
+            let duals = Duals::of_square_loss(set, family.planes, options)?;
+            if duals.is_eliminated() {
+                return fit_eliminated(&duals, &family, options);
+            }
+        }
+        let k = set.matrix(family.planes.bias);
+        let Some((mu, graph)) = family.manifold else {
+            let duals = Duals::full(k, set, family.planes, par)?;
+            let (b, certificate) = solve(&duals, &family, options);
+            let values = k.times(b.as_ref(), par);
+            let machine = family.planes.machine(b, values.as_ref())?;
+            return Ok(Fit::new(machine, certificate));
+        };
+        let (laplacian, scale) = (set.laplacian(graph, par), mu / family.planes.r);
+        let deformed = deform(k, &laplacian, scale, par)?;
+        let duals = Duals::full(deformed.view(), set, family.planes, par)?;
+        let (mut b, certificate) = solve(&duals, &family, options);
+        let values = duals.k.times(b.as_ref(), par);
+        b -= faer::Scale(scale) * laplacian.times(values.as_ref());
+        let values = k.times(b.as_ref(), par);
+        let machine = family.planes.machine(b, values.as_ref())?;
+        Ok(Fit::new(machine, certificate))
+    }
+}
+
+/// Solves the duals in all coefficients; returns these, one column per class.
+fn solve(
+    duals: &Duals<'_>,
+    family: &Family<'_>,
+    options: &mut FitOptions<'_>,
+) -> (Mat<f64>, Certificate) {
+    if !family.similarity.is_convex() {
+        return reweighted::solve(duals, family);
+    }
+    let (n, classes) = (duals.k.n(), duals.classes);
+    let chain = options.chain.as_deref();
+    let starts = chain.and_then(|chain| chain.warm_start((0..classes).map(|_| n)));
+    let far = family.dissimilarity.term();
+    let start = |l: usize| starts.as_ref().map(|starts| starts[l].as_slice());
+    let solutions = duals.solve_all(
+        start,
+        |_| 0.0,
+        |_, _, is_similar| {
+            if is_similar {
+                family.similarity.term(0.0)
+            } else {
+                far
+            }
+        },
+    );
+    let certificates = (solutions.iter()).map(|one| one.certificate.scaled(family.planes.r));
+    let certificate = Certificate::total(certificates);
+    let b = coefficients(&solutions);
+    if let Some(chain) = &mut options.chain {
+        chain.solutions = solutions.into_iter().map(|solution| solution.x).collect();
+    }
+    (b, certificate)
+}
+
+/// The expansion coefficients, one column per class.
+pub(crate) fn coefficients(solutions: &[Solution]) -> Mat<f64> {
+    let n = solutions.first().map_or(0, |solution| solution.x.len());
+    Mat::from_fn(n, solutions.len(), |i, l| solutions[l].x[i])
+}
+
+/// A square similarity loss: one plane after another, each with all threads.
+fn fit_eliminated(
+    duals: &Duals<'_>,
+    family: &Family<'_>,
+    options: &mut FitOptions<'_>,
+) -> Result<Fit, FitError> {
+    let (planes, far, par) = (family.planes, family.dissimilarity.term(), duals.par);
+    let (n, classes) = (duals.k.n(), duals.classes);
+    let lengths = (0..classes).map(|l| (0..n).filter(|&i| !duals.is_similar(i, l)).count());
+    let chain = options.chain.as_deref();
+    let starts = chain.and_then(|chain| chain.warm_start(lengths));
+    let mut b = Mat::zeros(n, classes);
+    let (mut iterations, mut solutions) = (Vec::new(), Vec::new());
+    for l in 0..classes {
+        let plane = duals.plane(l)?;
+        let terms = vec![far.rescaled(planes.r); plane.dissimilar.len()];
+        let start = starts.as_ref().map(|starts| starts[l].as_slice());
+        let Solution { x, certificate, .. } =
+            box_qp::solve(plane.matrix(), &terms, start, planes.settings(par));
+        let lambda = [x.iter().map(|x| planes.r * x).collect()];
+        let values = duals.similar_values(std::slice::from_ref(&plane), &lambda, None);
+        let column = duals.coefficients(&plane, &lambda[0], &values[0]);
+        column_mut(&mut b, l).copy_from_slice(&column);
+        iterations.push(certificate.iterations);
+        solutions.push(x);
+    }
+    let values = duals.k.times(b.as_ref(), par);
+    let certificates = (0..classes).map(|l| Certificate {
+        iterations: iterations[l],
+        ..duals.certificate(l, far, column(b.as_ref(), l), column(values.as_ref(), l))
+    });
+    let certificate = Certificate::total(certificates);
+    let machine = planes.machine(b, values.as_ref())?;
+    if let Some(chain) = &mut options.chain {
+        chain.solutions = solutions;
+    }
+    Ok(Fit::new(machine, certificate))
+}
+
+/// `K~ = (I + scale K L)^-1 K`. With a factor `K = G G^T` it is `G (I + scale G^T L G)^-1 G^T`.
+fn deform(
+    k: Matrix<'_>,
+    laplacian: &Laplacian,
+    scale: f64,
+    par: Par,
+) -> Result<OwnedMatrix, FitError> {
+    let rows = match k {
+        Matrix::Full(k) => return Ok(OwnedMatrix::Full(deform_full(k, laplacian, scale, par))),
+        Matrix::Factor(rows) => rows,
+    };
+    let g = rows.transpose().to_owned();
+    let lg = laplacian.times(g.as_ref());
+    let mut system = Mat::identity(rows.nrows(), rows.nrows());
+    add_lower_product(system.as_mut(), scale, g.transpose(), lg.as_ref(), par);
+    let mut rows = rows.to_owned();
+    cholesky(system, 1.0, par)?.solve_lower(rows.as_mut());
+    Ok(OwnedMatrix::Factor(rows))
+}
+
+/// Takes twice the memory of K besides K itself.
+fn deform_full(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) -> Mat<f64> {
+    let n = k.nrows();
+    let mut system = Mat::zeros(n, n);
+    for j in 0..n {
+        let target = column_mut(&mut system, j);
+        for &(m, weight) in laplacian.row(j) {
+            add_scaled(target, scale * weight, column(k, m));
+        }
+        target[j] += 1.0;
+    }
+    let mut kernel = Lu::new(system, par).solve(k);
+    // Symmetric up to rounding; the solver needs exact symmetry.
+    for j in 0..n {
+        for i in j + 1..n {
+            let mean = 0.5 * (kernel[(i, j)] + kernel[(j, i)]);
+            kernel[(i, j)] = mean;
+            kernel[(j, i)] = mean;
+        }
+    }
+    kernel
+}

@@ -1,0 +1,189 @@
+//! Many fits on one training set, which share what they have in common.
+//!
+//! Fits that differ in `c` only, say, form a chain: each one starts from the solution of the one
+//! before. All chains share `(K + r I)^-1` and random starting points.
+
+use std::cmp::Ordering;
+use std::fmt::Debug;
+
+use faer::{Mat, Par};
+use rayon::prelude::*;
+
+use crate::memo::Memo;
+use crate::methods::k_npsvcpp::{Path, Start};
+use crate::seed::Seed;
+use crate::training_set::TrainingSet;
+use crate::{FitError, FitOptions, Method, Model};
+
+/// Inverses kept at the same time: one in use, and one for a chain that is ahead.
+const KEPT_INVERSES: usize = 2;
+/// With at most this many samples, chains run in parallel with one thread each. With more, they run
+/// one after another, and the threads are used inside, which takes less memory.
+const SMALL: usize = 2000;
+
+/// Fits on one training set that share inverses, starting points and solutions.
+///
+/// ```
+/// use ndarray::array;
+/// use npsvc::{Kernel, Method, Seed, TrainingSet, Twsvm};
+///
+/// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+/// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+/// let grid = [0.1, 1.0, 10.0].map(|c| Twsvm { c, ..Twsvm::default() });
+/// let points: Vec<&dyn Method> = grid.iter().map(|method| method as &dyn Method).collect();
+/// let gaps = set.sweep().run(&points, &Seed::root(0), |_, model| model.map(|model| model.certificate().gap));
+/// assert_eq!(gaps.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Sweep<'a> {
+    set: &'a TrainingSet,
+    pub(crate) inverses: Memo<(u64, bool), Mat<f64>>,
+    pub(crate) starts: Memo<StartKey, Start>,
+}
+
+/// What a random starting point of K-NPSVC++ depends on besides the samples.
+#[derive(Clone, PartialEq)]
+pub(crate) struct StartKey {
+    pub d: usize,
+    pub bias: bool,
+    pub seed: Seed,
+}
+
+impl<'a> Sweep<'a> {
+    pub(crate) fn new(set: &'a TrainingSet) -> Self {
+        Self {
+            set,
+            inverses: Memo::new(KEPT_INVERSES),
+            starts: Memo::new(1),
+        }
+    }
+
+    /// Fits every point and calls `score` with its index and its model. The scores are in the order
+    /// of the points. Which fits form a chain does not depend on the number of threads.
+    pub fn run<T: Send>(
+        &self,
+        points: &[&dyn Method],
+        seed: &Seed,
+        score: impl Fn(usize, Result<Model, FitError>) -> T + Sync,
+    ) -> Vec<T> {
+        let chains = chains(points);
+        let par = self.set.par();
+        let is_parallel = self.set.shape().n <= SMALL && (2..=chains.len()).contains(&par.degree());
+        let run = |members: &Vec<usize>| -> Vec<(usize, T)> {
+            let mut chain = self.chain();
+            if is_parallel {
+                chain.par = Par::Seq;
+            }
+            let score =
+                |&index: &usize| (index, score(index, chain.fit(self, points[index], seed)));
+            members.iter().map(score).collect()
+        };
+        let scores: Vec<Vec<(usize, T)>> = if is_parallel {
+            // Chains differ in length: a free thread takes the next one.
+            chains.iter().par_bridge().map(run).collect()
+        } else {
+            chains.iter().map(run).collect()
+        };
+        let mut scores: Vec<(usize, T)> = scores.into_iter().flatten().collect();
+        scores.sort_by_key(|(index, _)| *index);
+        scores.into_iter().map(|(_, score)| score).collect()
+    }
+
+    /// An empty chain, for fits one after another in the caller's order.
+    pub fn chain(&self) -> Chain {
+        Chain {
+            par: self.set.par(),
+            solutions: Vec::new(),
+            path: None,
+        }
+    }
+}
+
+/// What a fit leaves for the next similar one.
+pub struct Chain {
+    pub(crate) par: Par,
+    /// The solutions of the last fit's problems, one per class.
+    pub(crate) solutions: Vec<Vec<f64>>,
+    /// The iterations of the last fit of K-NPSVC++.
+    pub(crate) path: Option<Path>,
+}
+
+impl Chain {
+    /// Fits `method`, starting from what the last fit of this chain found.
+    pub fn fit(
+        &mut self,
+        sweep: &Sweep<'_>,
+        method: &dyn Method,
+        seed: &Seed,
+    ) -> Result<Model, FitError> {
+        let options = FitOptions {
+            seed: seed.clone(),
+            on_iteration: None,
+            sweep: Some(sweep),
+            chain: Some(self),
+        };
+        method.fit(sweep.set, options)
+    }
+
+    /// The solutions of the last fit, if their lengths are these.
+    pub(crate) fn warm_start(&self, lengths: impl Iterator<Item = usize>) -> Option<Vec<Vec<f64>>> {
+        let fits = self.solutions.iter().map(Vec::len).eq(lengths);
+        fits.then(|| self.solutions.clone())
+    }
+}
+
+/// Says which fits form a chain, and in which order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainKey {
+    /// Text of the parameters that a chain has in common; `None` for a chain of one.
+    common: Option<String>,
+    /// Fits of a chain run in ascending order of these.
+    order: Vec<f64>,
+    /// Chains run in ascending order of this, so that neighbours share `(K + r I)^-1`.
+    regulariser: f64,
+}
+
+impl ChainKey {
+    /// A fit that shares nothing with others.
+    pub fn alone() -> Self {
+        Self {
+            common: None,
+            order: Vec::new(),
+            regulariser: 0.0,
+        }
+    }
+
+    /// A fit in the chain of all fits with the same `common` parameters, which run in ascending
+    /// order of `order`.
+    pub fn new(common: &impl Debug, order: &[f64], regulariser: f64) -> Self {
+        Self {
+            common: Some(format!("{common:?}")),
+            order: order.to_vec(),
+            regulariser,
+        }
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let orders = self.order.iter().zip(&other.order);
+        orders.fold(Ordering::Equal, |sum, (a, b)| sum.then(a.total_cmp(b)))
+    }
+}
+
+/// The points grouped into chains, as indices.
+fn chains(points: &[&dyn Method]) -> Vec<Vec<usize>> {
+    let keys: Vec<ChainKey> = points.iter().map(|point| point.chain_key()).collect();
+    let mut chains: Vec<Vec<usize>> = Vec::new();
+    for (index, key) in keys.iter().enumerate() {
+        let is_same =
+            |chain: &&mut Vec<usize>| key.common.is_some() && keys[chain[0]].common == key.common;
+        match chains.iter_mut().find(is_same) {
+            Some(chain) => chain.push(index),
+            None => chains.push(vec![index]),
+        }
+    }
+    chains.sort_by(|a, b| keys[a[0]].regulariser.total_cmp(&keys[b[0]].regulariser));
+    for chain in &mut chains {
+        chain.sort_by(|&a, &b| keys[a].compare(&keys[b]));
+    }
+    chains
+}

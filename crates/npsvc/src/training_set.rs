@@ -1,0 +1,379 @@
+//! Training samples with everything that methods share: kernel matrix, its factor, neighbour graph.
+
+use std::sync::{Arc, OnceLock};
+
+use faer::{Mat, MatRef, Par};
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::algebra::{Matrix, OwnedMatrix, product};
+use crate::kernel::{FittedKernel, GraphOptions, Kernel, Laplacian, PivotedFactor};
+use crate::memo::Memo;
+use crate::model::{Cross, Expansion};
+use crate::params::Range;
+use crate::sweep::Sweep;
+use crate::{BadParameter, DataError, FitError};
+
+/// How the training kernel matrix is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Storage {
+    /// All n x n values, with `jitter` added to the diagonal.
+    Full {
+        /// Makes a singular kernel matrix positive definite.
+        jitter: f64,
+    },
+    /// A pivoted partial Cholesky factor `G` of n x rank values: the kernel becomes `G G^T`.
+    Pivoted {
+        /// Largest number of columns; `None` sets no limit.
+        rank: Option<usize>,
+        /// The factor ends when it misses this share of the kernel matrix's trace.
+        tolerance: f64,
+    },
+}
+
+impl Default for Storage {
+    fn default() -> Self {
+        Self::Full { jitter: 1e-6 }
+    }
+}
+
+impl Storage {
+    /// Largest number of columns of the factor of `n` samples; `None` for the full matrix.
+    pub fn rank(&self, n: usize) -> Option<usize> {
+        match self {
+            Self::Full { .. } => None,
+            Self::Pivoted { rank, .. } => Some(rank.unwrap_or(n).min(n)),
+        }
+    }
+
+    fn check(&self) -> Result<(), BadParameter> {
+        match *self {
+            Self::Full { jitter } => Range::AtLeast(0.0).check("jitter", jitter),
+            Self::Pivoted { rank, tolerance } => {
+                BadParameter::unless(rank != Some(0), "rank", 0, "at least 1")?;
+                Range::Below(0.0, 1.0).check("tolerance", tolerance)
+            }
+        }
+    }
+}
+
+/// Samples, features and classes of a training set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of samples.
+    pub n: usize,
+    /// Number of features.
+    pub dims: usize,
+    /// Number of classes.
+    pub classes: usize,
+    /// Largest number of columns of the kernel matrix's factor, with [`Storage::Pivoted`].
+    pub rank: Option<usize>,
+}
+
+/// Rank and error of a pivoted factor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FactorReport {
+    /// Number of columns.
+    pub rank: usize,
+    /// Share of the kernel matrix's trace that the factor misses.
+    pub error: f64,
+}
+
+/// Samples, their classes `0..K` and a kernel.
+///
+/// The kernel matrix, its factor and the neighbour graph are computed on first use. All methods that
+/// are fitted on this set share them.
+///
+/// ```
+/// use ndarray::array;
+/// use npsvc::{Kernel, TrainingSet};
+///
+/// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+/// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+/// assert_eq!((set.shape().n, set.shape().classes), (4, 2));
+/// # Ok::<(), npsvc::DataError>(())
+/// ```
+pub struct TrainingSet {
+    samples: Arc<Samples>,
+    classes: usize,
+    kernel: FittedKernel,
+    storage: Storage,
+    par: Par,
+    cache: Cache,
+}
+
+/// What does not depend on the kernel.
+struct Samples {
+    x: Array2<f64>,
+    y: Vec<usize>,
+    graphs: Memo<GraphOptions, Laplacian>,
+}
+
+/// What follows from samples, kernel and storage.
+struct Cache {
+    factor: OnceLock<PivotedFactor>,
+    full: OnceLock<Mat<f64>>,
+    with_bias: OnceLock<OwnedMatrix>,
+    is_finite: OnceLock<bool>,
+    expansion: OnceLock<Arc<Expansion>>,
+    largest_eigenvalues: Memo<(GraphOptions, bool), f64>,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            factor: OnceLock::new(),
+            full: OnceLock::new(),
+            with_bias: OnceLock::new(),
+            is_finite: OnceLock::new(),
+            expansion: OnceLock::new(),
+            largest_eigenvalues: Memo::new(usize::MAX),
+        }
+    }
+}
+
+impl TrainingSet {
+    /// Samples in rows, and their classes. The largest label gives the number of classes; see
+    /// [`Self::with_classes`].
+    pub fn new(x: Array2<f64>, y: Vec<usize>, kernel: &Kernel) -> Result<Self, DataError> {
+        let (samples, labels) = (x.nrows(), y.len());
+        if samples != labels {
+            return Err(DataError::Labels { samples, labels });
+        }
+        let classes = 1 + *y.iter().max().ok_or(DataError::Empty)?;
+        require_finite(x.view())?;
+        kernel.check()?;
+        Ok(Self {
+            kernel: FittedKernel::new(kernel, x.view()),
+            samples: Arc::new(Samples {
+                x,
+                y,
+                graphs: Memo::new(usize::MAX),
+            }),
+            classes,
+            storage: Storage::default(),
+            par: Par::Seq,
+            cache: Cache::default(),
+        })
+    }
+
+    /// The same samples with another kernel. Both sets share the samples and the neighbour graphs.
+    pub fn with_kernel(&self, kernel: &Kernel) -> Result<Self, DataError> {
+        kernel.check()?;
+        Ok(Self {
+            kernel: FittedKernel::new(kernel, self.x()),
+            samples: self.samples.clone(),
+            cache: Cache::default(),
+            ..*self
+        })
+    }
+
+    /// Sets the number of classes, for a part of a dataset that may lack the last class.
+    pub fn with_classes(mut self, classes: usize) -> Result<Self, DataError> {
+        let is_outside = |&label: &usize| label >= classes;
+        if let Some(sample) = self.y().iter().position(is_outside) {
+            let label = self.y()[sample];
+            return Err(DataError::Class {
+                sample,
+                label,
+                classes,
+            });
+        }
+        self.classes = classes;
+        Ok(self)
+    }
+
+    /// Sets how the kernel matrix is stored. The default is the full matrix with a jitter of 1e-6.
+    pub fn with_storage(mut self, storage: Storage) -> Result<Self, DataError> {
+        storage.check()?;
+        self.storage = storage;
+        self.cache = Cache::default();
+        Ok(self)
+    }
+
+    /// Sets the number of threads; 0 means all of rayon's. The default is 1.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.par = match threads {
+            1 => Par::Seq,
+            threads => Par::rayon(threads),
+        };
+        self
+    }
+
+    /// Number of samples, features and classes.
+    pub fn shape(&self) -> Shape {
+        let (n, dims) = self.samples.x.dim();
+        Shape {
+            n,
+            dims,
+            classes: self.classes,
+            rank: self.storage.rank(n),
+        }
+    }
+
+    /// The samples, one per row.
+    pub fn x(&self) -> ArrayView2<'_, f64> {
+        self.samples.x.view()
+    }
+
+    /// The class of each sample.
+    pub fn y(&self) -> &[usize] {
+        &self.samples.y
+    }
+
+    /// The kernel, with the width that follows from the samples.
+    pub fn kernel(&self) -> &FittedKernel {
+        &self.kernel
+    }
+
+    /// How the kernel matrix is stored.
+    pub fn storage(&self) -> Storage {
+        self.storage
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.par.degree()
+    }
+
+    /// Rank and error of the pivoted factor; `None` for the full matrix.
+    pub fn factor(&self) -> Option<FactorReport> {
+        self.pivoted().map(|factor| FactorReport {
+            rank: factor.rank(),
+            error: factor.error(),
+        })
+    }
+
+    /// A sweep over parameters, in which fits share what they have in common.
+    pub fn sweep(&self) -> Sweep<'_> {
+        Sweep::new(self)
+    }
+
+    /// Computes the kernel matrix, or its factor, now instead of during the first fit.
+    pub fn prepare(&self) {
+        self.matrix(false);
+    }
+
+    /// Kernel values between `rows` and the samples that models need. Many models can use them, see
+    /// [`Model::predict_from`](crate::Model::predict_from).
+    pub fn cross(&self, rows: ArrayView2<'_, f64>) -> Result<Cross, DataError> {
+        self.expansion().cross(rows, self.par)
+    }
+
+    /// The full n x n kernel matrix: `K + jitter I`, or `G G^T` with a pivoted factor.
+    pub fn full_matrix(&self) -> MatRef<'_, f64> {
+        let make = || match (self.pivoted(), self.storage) {
+            (Some(factor), _) => product(factor.rows().transpose(), factor.rows(), self.par),
+            (None, Storage::Full { jitter }) => self.kernel.gram(self.x(), jitter, self.par),
+            (None, Storage::Pivoted { .. }) => unreachable!("this storage has a factor"),
+        };
+        self.cache.full.get_or_init(make).as_ref()
+    }
+
+    /// The kernel matrix in its stored form. `bias` appends a constant feature to `phi(x)`, which adds
+    /// one to all kernel values.
+    pub(crate) fn matrix(&self, bias: bool) -> Matrix<'_> {
+        match (self.pivoted(), bias) {
+            (None, false) => Matrix::Full(self.full_matrix()),
+            (Some(factor), false) => Matrix::Factor(factor.rows()),
+            (factor, true) => self
+                .cache
+                .with_bias
+                .get_or_init(|| self.add_bias(factor))
+                .view(),
+        }
+    }
+
+    fn add_bias(&self, factor: Option<&PivotedFactor>) -> OwnedMatrix {
+        match factor {
+            None => {
+                let k = self.full_matrix();
+                OwnedMatrix::Full(Mat::from_fn(k.nrows(), k.ncols(), |i, j| k[(i, j)] + 1.0))
+            }
+            Some(factor) => {
+                let (rank, rows) = (factor.rank(), factor.rows());
+                OwnedMatrix::Factor(Mat::from_fn(rank + 1, rows.ncols(), |a, i| {
+                    if a < rank { rows[(a, i)] } else { 1.0 }
+                }))
+            }
+        }
+    }
+
+    pub(crate) fn pivoted(&self) -> Option<&PivotedFactor> {
+        let Storage::Pivoted { rank, tolerance } = self.storage else {
+            return None;
+        };
+        let make = || PivotedFactor::new(&self.kernel, self.x(), rank, tolerance, self.par);
+        Some(self.cache.factor.get_or_init(make))
+    }
+
+    pub(crate) fn par(&self) -> Par {
+        self.par
+    }
+
+    /// The samples that models are expansions in: all of them, or the pivots of the factor.
+    pub(crate) fn expansion(&self) -> &Arc<Expansion> {
+        self.cache.expansion.get_or_init(|| {
+            let (x, support) = match self.pivoted() {
+                None => (self.x().to_owned(), (0..self.y().len()).collect()),
+                Some(factor) => {
+                    let pivots = factor.pivots();
+                    (self.x().select(Axis(0), pivots), pivots.to_vec())
+                }
+            };
+            Arc::new(Expansion {
+                kernel: self.kernel.clone(),
+                x,
+                support,
+            })
+        })
+    }
+
+    /// The normalised Laplacian of the neighbour graph.
+    pub(crate) fn laplacian(&self, options: &GraphOptions, par: Par) -> Arc<Laplacian> {
+        let make = || Laplacian::new(self.x(), options, par);
+        self.samples.graphs.get(options.clone(), make)
+    }
+
+    /// The largest eigenvalue of `K^1/2 L K^1/2`, computed by `make` once per graph and bias.
+    pub(crate) fn largest_eigenvalue(
+        &self,
+        options: &GraphOptions,
+        bias: bool,
+        make: impl FnOnce() -> f64,
+    ) -> f64 {
+        *self
+            .cache
+            .largest_eigenvalues
+            .get((options.clone(), bias), make)
+    }
+
+    /// An error that names the first class without a sample.
+    pub(crate) fn require_every_class(&self) -> Result<(), FitError> {
+        match (0..self.classes).find(|class| !self.y().contains(class)) {
+            Some(class) => Err(FitError::EmptyClass { class }),
+            None => Ok(()),
+        }
+    }
+
+    /// An error if the kernel overflows because the features are too large.
+    pub(crate) fn require_finite_kernel(&self) -> Result<(), FitError> {
+        let is_finite = || match self.pivoted() {
+            Some(factor) => factor.error().is_finite(),
+            None => (self.full_matrix().col_iter())
+                .all(|column| column.iter().all(|value| value.is_finite())),
+        };
+        match *self.cache.is_finite.get_or_init(is_finite) {
+            true => Ok(()),
+            false => Err(FitError::KernelNotFinite),
+        }
+    }
+}
+
+/// An error that names the first value that is not finite.
+pub(crate) fn require_finite(x: ArrayView2<'_, f64>) -> Result<(), DataError> {
+    let bad = x.indexed_iter().find(|(_, value)| !value.is_finite());
+    match bad {
+        Some(((row, column), &value)) => Err(DataError::NotFinite { row, column, value }),
+        None => Ok(()),
+    }
+}

@@ -197,7 +197,7 @@ impl<M: Nonparallel> Method for M {
         }
         let k = set.matrix(family.planes.bias);
         let Some((mu, graph)) = family.manifold else {
-            let duals = Duals::full(k, set, family.planes, par)?;
+            let duals = Duals::full(k, set, family.planes, par);
             let (b, certificate) = solve(&duals, &family, options);
             let values = k.times(b.as_ref(), par);
             let machine = family.planes.machine(b, values.as_ref())?;
@@ -205,7 +205,7 @@ impl<M: Nonparallel> Method for M {
         };
         let (laplacian, scale) = (set.laplacian(graph, par), mu / family.planes.r);
         let deformed = deform(k, &laplacian, scale, par)?;
-        let duals = Duals::full(deformed.view(), set, family.planes, par)?;
+        let duals = Duals::full(deformed.view(), set, family.planes, par);
         let (mut b, certificate) = solve(&duals, &family, options);
         let values = duals.k.times(b.as_ref(), par);
         b -= faer::Scale(scale) * laplacian.times(values.as_ref());

@@ -12,6 +12,7 @@
 //! [`super::nonparallel`] fits all of them. The robust manifold term of the original RMTBSVM is not in
 //! the paper: ours is Table 1's loss with the paper's graph Laplacian.
 
+use super::check_graph;
 use super::duals::Planes;
 use super::nonparallel::{Dissimilarity, Family, Nonparallel, Similarity};
 use crate::kernel::GraphOptions;
@@ -351,7 +352,8 @@ impl Nonparallel for Rmtbsvm {
     };
 
     fn check(&self) -> Result<(), BadParameter> {
-        self.check_ranges()
+        self.check_ranges()?;
+        check_graph(&self.graph)
     }
 
     fn chain_key(&self) -> ChainKey {

@@ -9,18 +9,19 @@
 //! * [`spec`] reads and validates an experiment,
 //! * [`data`] loads datasets and splits them,
 //! * [`kernel`], [`solve`] and [`model`] are the mathematics: kernels, certified optimisers, methods,
-//! * `deep`, with the feature of that name, encodes images,
+//! * [`methods`] holds what every build knows of networks, and `networks`, with the feature `deep`, trains them,
 //! * [`run`] plans cells, executes them and appends to the [`ledger`],
 //! * [`stats`], [`paper`] and [`render`] turn a ledger into tables beside the paper's own numbers.
 
 mod catalogue;
 pub mod data;
-#[cfg(feature = "deep")]
-pub mod deep;
 pub mod kernel;
 pub mod ledger;
 mod memory;
+pub mod methods;
 pub mod model;
+#[cfg(feature = "deep")]
+pub mod networks;
 pub mod paper;
 pub mod render;
 pub mod run;

@@ -4,7 +4,6 @@
 //! + o_l` and a rule that turns their values into a class.
 
 mod ctwsvm;
-pub mod deep;
 mod gepsvm;
 mod k_npsvcpp;
 pub mod linfa;
@@ -30,7 +29,7 @@ pub use machine::{KernelMachine, Rule, pairs};
 pub use nhsvm::Nhsvm;
 pub use npsvm::Npsvm;
 pub use pintwsvm::Pintwsvm;
-pub use problem::{Pictures, Problem, Watched};
+pub use problem::Problem;
 pub use rmtbsvm::Rmtbsvm;
 pub use svm::Svm;
 pub use twsvm::Twsvm;
@@ -318,15 +317,6 @@ pub enum FitError {
          singular; raise `jitter`"
     )]
     Singular,
-    #[error("{0}")]
-    Image(String),
     #[error("the fit produced a value that is not a number; try a larger regulariser")]
     NotFinite,
-    #[error("the training diverged in epoch {epoch}; try a smaller `lr`")]
-    Diverged { epoch: usize },
-    #[error("{engine} ran out of memory: {message}")]
-    OutOfMemory {
-        engine: &'static str,
-        message: String,
-    },
 }

@@ -7,7 +7,6 @@ use faer::{Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView2, Axis, CowArray, Ix2};
 
 use super::{FitError, Shape};
-use crate::data::{Encoder, Images};
 use crate::kernel::algebra::product;
 use crate::kernel::{Factor, Gram, GraphOptions, Kernel, Laplacian, LowRank, Resolved};
 
@@ -48,22 +47,6 @@ struct Shared {
     keeps_inverses: bool,
     /// See [`Problem::once_per_sweep`].
     kept: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
-    pictures: Option<Pictures>,
-    watched: Option<Watched>,
-}
-
-/// The images that samples were made of, and what made them.
-#[derive(Clone, Debug)]
-pub struct Pictures {
-    pub images: Images,
-    pub encoder: Encoder,
-}
-
-/// Samples that take no part in a fit, but are looked at while it goes on.
-pub struct Watched {
-    pub x: Array2<f64>,
-    pub y: Vec<usize>,
-    pub images: Option<Images>,
 }
 
 /// `(K + r I)^-1` for `r`, with a constant feature or without.
@@ -113,8 +96,6 @@ impl Problem {
             inverses: Mutex::default(),
             keeps_inverses: false,
             kept: Mutex::default(),
-            pictures: None,
-            watched: None,
         };
         Self {
             shared: Arc::new(shared),
@@ -199,30 +180,6 @@ impl Problem {
         if let Some(lane) = &self.lane {
             *lock(&lane.kept) = Some(Box::new(kept));
         }
-    }
-
-    /// With the images that the training samples were made of.
-    pub fn picturing(mut self, pictures: Option<Pictures>) -> Self {
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.pictures = pictures;
-        }
-        self
-    }
-
-    pub fn pictures(&self) -> Option<&Pictures> {
-        self.shared.pictures.as_ref()
-    }
-
-    /// With samples whose accuracy is recorded as training goes on, where a method does so.
-    pub fn watching(mut self, watched: Option<Watched>) -> Self {
-        if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.watched = watched;
-        }
-        self
-    }
-
-    pub fn watched(&self) -> Option<&Watched> {
-        self.shared.watched.as_ref()
     }
 
     pub fn shape(&self) -> Shape {

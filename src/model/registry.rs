@@ -4,10 +4,12 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::deep::{self, AmSoftmax, ArcFace, Criterion, CrossEntropy, DNpsvcpp, Dtwsvn, Trainable};
 use super::{
     Along, BadParameter, Cost, Ctwsvm, Fit, FitError, Gepsvm, KNpsvcpp, Lstwsvm, Method, Nhsvm,
     Npsvm, Pintwsvm, Problem, Rmtbsvm, Scheme, Shape, Svm, Twsvm, fit_finite,
+};
+use crate::methods::criteria::{
+    AmSoftmax, ArcFace, Criterion, CrossEntropy, DNpsvcpp, Dtwsvn, NEEDS_DEEP, Parameters,
 };
 use crate::seed::Seed;
 
@@ -84,8 +86,8 @@ pub trait Configured: Send + Sync {
     fn check_shape(&self, shape: Shape) -> Result<(), BadParameter>;
     fn cost(&self, shape: Shape) -> Cost;
     fn fit(&self, problem: &Problem, seed: &Seed) -> Result<Fit, FitError>;
-    /// The way to train it, where it is a network's criterion.
-    fn network(&self) -> Option<&dyn Trainable> {
+    /// What trains a network, where it is such a method.
+    fn criterion(&self) -> Option<&Criterion> {
         None
     }
 }
@@ -173,45 +175,47 @@ impl<M: Method> Configured for M {
 }
 
 /// The registry line of a [`Criterion`].
-struct OfNetwork<C>(PhantomData<fn() -> C>);
+struct OfNetwork<P>(PhantomData<fn() -> P>);
 
-impl<C> OfNetwork<C> {
+impl<P> OfNetwork<P> {
     const NEW: Self = Self(PhantomData);
 }
 
-impl<C: Criterion> Entry for OfNetwork<C> {
+impl<P: Parameters> Entry for OfNetwork<P> {
     fn name(&self) -> &'static str {
-        C::NAME
+        P::NAME
     }
 
     fn title(&self) -> &'static str {
-        C::TITLE
+        P::TITLE
     }
 
     fn about(&self) -> &'static str {
-        C::ABOUT
+        P::ABOUT
     }
 
     fn losses(&self) -> [&'static str; 2] {
-        C::LOSSES
+        P::LOSSES
     }
 
     fn version(&self) -> u32 {
-        C::VERSION
+        P::VERSION
     }
 
     fn schema(&self) -> Value {
-        schemars::schema_for!(C).to_value()
+        schemars::schema_for!(P).to_value()
     }
 
     fn defaults(&self) -> Value {
-        to_value(&C::default())
+        to_value(&P::default())
     }
 
     fn configure(&self, params: &Value) -> Result<Box<dyn Configured>, ConfigureError> {
-        let criterion: C = serde_json::from_value(params.clone())?;
-        deep::check(&criterion)?;
-        Ok(Box::new(OnNetwork(criterion)))
+        let parameters: P = serde_json::from_value(params.clone())?;
+        let params = to_value(&parameters);
+        let criterion: Criterion = parameters.into();
+        criterion.check()?;
+        Ok(Box::new(OnNetwork { params, criterion }))
     }
 
     fn is_network(&self) -> bool {
@@ -219,20 +223,23 @@ impl<C: Criterion> Entry for OfNetwork<C> {
     }
 
     fn lacks(&self) -> Option<&'static str> {
-        (!cfg!(feature = "deep")).then_some(deep::NEEDS_DEEP)
+        (!cfg!(feature = "deep")).then_some(NEEDS_DEEP)
     }
 }
 
 /// A criterion with checked parameters.
-struct OnNetwork<C>(C);
+struct OnNetwork {
+    params: Value,
+    criterion: Criterion,
+}
 
-impl<C: Criterion> Configured for OnNetwork<C> {
+impl Configured for OnNetwork {
     fn params(&self) -> Value {
-        to_value(&self.0)
+        self.params.clone()
     }
 
     fn scheme(&self) -> Option<Scheme> {
-        self.0.scheme()
+        self.criterion.scheme()
     }
 
     fn check_shape(&self, _: Shape) -> Result<(), BadParameter> {
@@ -240,18 +247,18 @@ impl<C: Criterion> Configured for OnNetwork<C> {
     }
 
     fn cost(&self, shape: Shape) -> Cost {
-        deep::cost(&self.0, shape)
+        self.criterion.cost(shape)
     }
 
     fn fit(&self, _: &Problem, _: &Seed) -> Result<Fit, FitError> {
         Err(FitError::Engine {
-            engine: C::NAME,
+            engine: "libtorch",
             message: "a network has no kernel expansion".to_owned(),
         })
     }
 
-    fn network(&self) -> Option<&dyn Trainable> {
-        Some(&self.0)
+    fn criterion(&self) -> Option<&Criterion> {
+        Some(&self.criterion)
     }
 }
 

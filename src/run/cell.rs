@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::beside::{self, Beside};
+use super::network::{Answers, Task};
 use super::prepare::{Prepared, Source};
 use super::select::{self, Means, Selection};
 use crate::ledger::{PlannedCell, Record, Status};
-use crate::model::deep::{NetworkFit, Queries, Surroundings, Trainable};
+use crate::methods::criteria::Criterion;
 use crate::model::registry::Configured;
-use crate::model::{Fit, Pictures, Problem, Watched};
+use crate::model::{Fit, Problem};
 use crate::seed::Seed;
 use crate::solve::Certificate;
 use crate::spec::{Recording, SelectOn};
@@ -43,7 +44,8 @@ pub struct Bench<'a> {
     dataset: usize,
     pub(super) split: usize,
     pub(super) par: Par,
-    problem: Problem,
+    /// Only methods with a kernel need it.
+    problem: OnceLock<Problem>,
     cross: OnceLock<Mat<f64>>,
     kernel_seconds: OnceLock<f64>,
 }
@@ -70,27 +72,28 @@ impl<'a> Bench<'a> {
         split: usize,
         par: Par,
     ) -> Self {
-        let experiment = &prepared.plan.experiment;
-        let train = &source.splits[split].train;
-        let data = &source.dataset;
-        let y = train.iter().map(|&i| data.y[i]).collect();
-        let x = data.x.select(Axis(0), train);
-        let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
-        let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par)
-            .with_factor(experiment.factor.clone())
-            .picturing(pictures(source, train))
-            .watching(watched(prepared, source, split));
-        let (cross, kernel_seconds) = (OnceLock::new(), OnceLock::new());
         Self {
             prepared,
             source,
             dataset,
             split,
             par,
-            problem,
-            cross,
-            kernel_seconds,
+            problem: OnceLock::new(),
+            cross: OnceLock::new(),
+            kernel_seconds: OnceLock::new(),
         }
+    }
+
+    fn problem(&self) -> &Problem {
+        self.problem.get_or_init(|| {
+            let experiment = &self.prepared.plan.experiment;
+            let (data, train) = (&self.source.dataset, &self.source.splits[self.split].train);
+            let y = train.iter().map(|&i| data.y[i]).collect();
+            let x = data.x.select(Axis(0), train);
+            let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
+            Problem::new(x, y, data.classes.len(), kernel, jitter, self.par)
+                .with_factor(experiment.factor.clone())
+        })
     }
 
     /// Runs one cell to its record; a panic inside a method fails the cell, not the run.
@@ -105,9 +108,9 @@ impl<'a> Bench<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let candidates = &self.prepared.candidates[cell.method];
             let point = self.choose(cell, circumstances, choices, &mut selection)?;
-            match point.network() {
+            match point.criterion() {
                 None => self.score(point, candidates.entry.name()),
-                Some(network) => self.train(point, network, cell, circumstances),
+                Some(criterion) => self.train(point, criterion, cell, circumstances),
             }
         }))
         .unwrap_or_else(|panic| Err(format!("the method panicked: {}", panic_text(&*panic))));
@@ -144,7 +147,7 @@ impl<'a> Bench<'a> {
         } else if let Some(seconds) = self.kernel_seconds.get() {
             let extra = &mut record.extra;
             extra.insert("kernel_seconds".into(), (*seconds).into());
-            if let Some(low) = self.problem.low_rank() {
+            if let Some(low) = self.problem().low_rank() {
                 extra.insert("factor_rank".into(), low.rank().into());
                 extra.insert("factor_error".into(), low.error().into());
             }
@@ -166,10 +169,6 @@ impl<'a> Bench<'a> {
             _ => return Ok(candidates.points[0].as_ref()),
         };
         let split = if settings.once { 0 } else { self.split };
-        let surroundings = Surroundings {
-            device: circumstances.device.clone(),
-            checkpoint: None,
-        };
         let compute = || {
             let purpose = match settings.on {
                 SelectOn::Test => "fit",
@@ -186,7 +185,7 @@ impl<'a> Bench<'a> {
                 &seed,
                 Means {
                     par: self.par,
-                    surroundings: &surroundings,
+                    device: &circumstances.device,
                 },
             )
         };
@@ -216,7 +215,7 @@ impl<'a> Bench<'a> {
         let seed = self.seed("fit", self.split, method);
         let begun = Instant::now();
         let fit = point
-            .fit(&self.problem, &seed)
+            .fit(self.problem(), &seed)
             .map_err(|error| self.source.explain(&error))?;
         let fit_seconds = begun.elapsed().as_secs_f64();
         let Fit {
@@ -251,53 +250,44 @@ impl<'a> Bench<'a> {
     fn train(
         &self,
         point: &dyn Configured,
-        network: &dyn Trainable,
+        criterion: &Criterion,
         cell: &PlannedCell,
         circumstances: &Circumstances,
     ) -> Result<Scored, String> {
-        let seed = self.fit_seed(cell);
+        let split = &self.source.splits[self.split];
+        let record = &self.prepared.plan.experiment.record;
         let folder = circumstances.checkpoints.as_ref();
-        let surroundings = Surroundings {
-            device: circumstances.device.clone(),
+        let task = Task {
+            source: self.source,
+            criterion,
+            train: &split.train,
+            test: &split.test,
+            seed: &self.fit_seed(cell),
+            device: &circumstances.device,
             checkpoint: folder.map(|folder| folder.join(format!("{}.safetensors", cell.cell))),
+            has_monitor: self.split == 0 && record.contains(&Recording::Evolution),
+            has_representation: beside::wants_embedding(self),
         };
-        let fit = network
-            .train(&self.problem, &seed, &surroundings)
-            .map_err(|error| self.source.explain(&error))?;
-        let NetworkFit {
-            network,
+        let Answers {
             certificate,
             trace,
-        } = fit;
-        // Of the epochs, whichever run they were made in, and without what was watched.
-        let fit_seconds = trace.iter().filter_map(|row| row.seconds).sum();
-        let begun = Instant::now();
-        let (data, test) = (&self.source.dataset, &self.source.splits[self.split].test);
-        let x = data.x.select(Axis(0), test);
-        let images = data.images.as_ref().map(|images| images.select(test));
-        let queries = Queries {
-            x: x.view(),
-            images: images.as_ref(),
-        };
-        let predicted = network
-            .predict(queries)
-            .map_err(|error| self.source.explain(&error))?;
-        let predict_seconds = begun.elapsed().as_secs_f64();
-        let mut embedding = None;
-        if beside::wants_embedding(self) {
-            let z = network.represent(queries);
-            let z = z.map_err(|error| self.source.explain(&error))?;
-            embedding = z.and_then(|z| beside::embedding(self, &z));
-        }
+            predicted,
+            predict_seconds,
+            representation,
+        } = task.run()?;
         let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
         Ok(Scored {
             configured_params: point.params(),
             certificate,
             accuracy,
             balanced_accuracy,
-            fit_seconds,
+            // Of the epochs, whichever run they were made in, and without what was monitored.
+            fit_seconds: trace.iter().filter_map(|row| row.seconds).sum(),
             predict_seconds,
-            beside: Beside { trace, embedding },
+            beside: Beside {
+                embedding: representation.and_then(|z| beside::embedding(self, &z)),
+                trace,
+            },
         })
     }
 
@@ -305,7 +295,7 @@ impl<'a> Bench<'a> {
     fn prepare_kernel(&self) {
         self.kernel_seconds.get_or_init(|| {
             let begun = Instant::now();
-            self.problem.gram_with(false);
+            self.problem().gram_with(false);
             self.cross();
             begun.elapsed().as_secs_f64()
         });
@@ -314,7 +304,7 @@ impl<'a> Bench<'a> {
     pub(super) fn cross(&self) -> &Mat<f64> {
         self.cross.get_or_init(|| {
             let test = &self.source.splits[self.split].test;
-            self.problem
+            self.problem()
                 .cross(self.source.dataset.x.select(Axis(0), test).view())
         })
     }
@@ -383,33 +373,6 @@ impl<'a> Bench<'a> {
         }
         record
     }
-}
-
-/// The test samples of the first split, where their accuracy is to be recorded epoch by epoch.
-fn watched(prepared: &Prepared, source: &Source, split: usize) -> Option<Watched> {
-    let wanted = &prepared.plan.experiment.record;
-    if split != 0 || !wanted.contains(&Recording::Evolution) {
-        return None;
-    }
-    let test = &source.splits[split].test;
-    Some(Watched {
-        x: source.dataset.x.select(Axis(0), test),
-        y: test.iter().map(|&i| source.dataset.y[i]).collect(),
-        images: source
-            .dataset
-            .images
-            .as_ref()
-            .map(|images| images.select(test)),
-    })
-}
-
-/// The images of these samples, where there are any.
-pub(super) fn pictures(source: &Source, samples: &[usize]) -> Option<Pictures> {
-    let (images, encoder) = (&source.dataset.images, &source.dataset.encoder);
-    Some(Pictures {
-        images: images.as_ref()?.select(samples),
-        encoder: encoder.clone()?,
-    })
 }
 
 /// A record of a cell that has not been fitted (yet).

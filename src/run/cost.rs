@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::prepare::Prepared;
 use crate::ledger::PlannedCell;
-use crate::model::registry::Configured;
+use crate::methods::criteria::Training;
 use crate::model::{Cost, Shape};
 use crate::spec::{Backbone, EncoderSpec, SelectOn};
 
@@ -80,19 +80,18 @@ fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Estimate {
         shape.n as f64,
         prepared.plan.datasets[cell.dataset].n_test as f64,
     );
-    let of = |point: &dyn Configured| {
-        let params = point.params();
-        let number = |name: &str| params["training"][name].as_f64().unwrap_or_default();
-        if number("fine_tune") == 0.0 {
+    let of = |training: &Training| {
+        if training.fine_tune == 0 {
             return Estimate::default();
         }
-        let passes = 3.0 * number("fine_tune").min(number("epochs")) * n + n + n_test;
+        let passes = 3.0 * training.fine_tune.min(training.epochs) as f64 * n + n + n_test;
         Estimate {
             flops: passes * pass * area / FASTER,
-            bytes: number("batch") * kept * area + 3.0 * side * side * (n + n_test),
+            bytes: training.batch as f64 * kept * area + 3.0 * side * side * (n + n_test),
         }
     };
-    let all = candidates.points.iter().map(|point| of(point.as_ref()));
+    let criteria = (candidates.points.iter()).filter_map(|point| point.criterion());
+    let all = criteria.map(|criterion| of(&criterion.training));
     all.fold(Estimate::default(), Estimate::and)
 }
 

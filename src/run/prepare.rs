@@ -13,14 +13,14 @@ use super::former::{Former, unknown_split};
 use super::identity::{all_settings, cells, row_cells};
 use super::provenance::Kept;
 use crate::data::{DataError, Dataset, Encoder, Images, Progress, Split, Store, load_files, split};
-#[cfg(feature = "deep")]
-use crate::deep::{self, EncoderError};
 use crate::kernel::Kernel;
 use crate::ledger::{Plan, PlannedDataset, PlannedMethod};
 #[cfg(not(feature = "deep"))]
-use crate::model::deep::NEEDS_DEEP;
+use crate::methods::criteria::NEEDS_DEEP;
 use crate::model::registry::{self, Configured, Entry};
 use crate::model::{FitError, Shape};
+#[cfg(feature = "deep")]
+use crate::networks::{self, EncoderError};
 use crate::seed::Seed;
 use crate::spec::{
     DatasetSpec, EncoderSpec, Experiment, Loaded, MethodSpec, Problem, SelectOn, SpecError,
@@ -72,12 +72,14 @@ impl Source {
     /// Why a fit failed, with the class called what the data calls it.
     pub(super) fn explain(&self, error: &FitError) -> String {
         match error {
-            FitError::EmptyClass { class } => format!(
-                "class `{}` has no training sample in this split",
-                self.dataset.classes[*class]
-            ),
+            FitError::EmptyClass { class } => self.empty_class(*class),
             other => other.to_string(),
         }
+    }
+
+    pub(super) fn empty_class(&self, class: usize) -> String {
+        let name = &self.dataset.classes[class];
+        format!("class `{name}` has no training sample in this split")
     }
 }
 
@@ -296,7 +298,7 @@ fn vectors(
     let mut vectors = |part: std::ops::Range<usize>| {
         let begin = || observe(Loading::Encoding(&dataset.name, part.len()));
         let images = images.select(&part.clone().collect::<Vec<usize>>());
-        let x = deep::features(&images, encoder, store.device(), cache.as_deref(), begin);
+        let x = networks::features(&images, encoder, store.device(), cache.as_deref(), begin);
         x.map_err(|error| match error {
             EncoderError::Image(error) => error,
             error => DataError::Encoder {

@@ -8,7 +8,6 @@
 mod grid;
 
 use std::cmp::Ordering;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 use faer::Par;
@@ -17,11 +16,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::cell::pictures;
+use super::network::Task;
 use super::prepare::{Candidates, Source};
 use crate::data::split;
-use crate::model::deep::{Queries, Surroundings};
-use crate::model::registry::Configured;
 use crate::model::{Along, Problem};
 use crate::seed::Seed;
 use crate::spec::{Experiment, Select, SelectOn};
@@ -105,8 +102,8 @@ fn halve(points: &mut [Scored], folds: usize) {
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     pub par: Par,
-    /// Of networks.
-    pub surroundings: &'a Surroundings,
+    /// What networks are trained on.
+    pub device: &'a str,
 }
 
 /// Chooses among the points of `candidates` for split `split` of `source`.
@@ -236,74 +233,112 @@ fn score_round(
     means: Means<'_>,
     points: &mut [Scored],
 ) {
-    let Means { par, surroundings } = means;
+    let alive: Vec<usize> = (0..points.len())
+        .filter(|&index| points[index].is_alive())
+        .collect();
+    let results = match candidates.entry.is_network() {
+        true => score_networks(source, round, candidates, &alive, seed, means),
+        false => score_kernels(
+            experiment, source, round, candidates, &alive, seed, means.par,
+        ),
+    };
+    for (index, predicted) in results {
+        match predicted {
+            Ok(predicted) => points[index]
+                .scores
+                .push(accuracy(source, round, &predicted)),
+            Err(error) => points[index].error = Some(error),
+        }
+    }
+}
+
+/// The classes that a point predicts for the samples of a round, by the index of the point.
+type Predicted = (usize, Result<Vec<usize>, String>);
+
+/// Percent of the samples of a round that are classified correctly.
+fn accuracy(source: &Source, round: &Round, predicted: &[usize]) -> f64 {
+    let pairs = round.score.iter().zip(predicted);
+    let correct = pairs.filter(|&(&i, &l)| source.dataset.y[i] == l).count();
+    100.0 * correct as f64 / round.score.len() as f64
+}
+
+/// Runs `work` on every task: in parallel where fits are small and tasks enough for all threads; otherwise the
+/// threads are used inside, with less memory.
+fn each<T: Sync>(
+    tasks: &[T],
+    n: usize,
+    par: Par,
+    work: impl Fn(&T, Par) -> Vec<Predicted> + Sync,
+) -> Vec<Predicted> {
+    let are_parallel = n <= SMALL && (2..=tasks.len()).contains(&par.degree());
+    let results: Vec<Vec<Predicted>> = match are_parallel {
+        // Tasks last differently long: whoever is free takes the next one.
+        true => (tasks.iter().par_bridge())
+            .map(|task| work(task, Par::Seq))
+            .collect(),
+        false => tasks.iter().map(|task| work(task, par)).collect(),
+    };
+    results.into_iter().flatten().collect()
+}
+
+fn score_networks(
+    source: &Source,
+    round: &Round,
+    candidates: &Candidates,
+    alive: &[usize],
+    seed: &Seed,
+    means: Means<'_>,
+) -> Vec<Predicted> {
+    each(alive, round.fit.len(), means.par, |&index, _| {
+        let Some(criterion) = candidates.points[index].criterion() else {
+            return Vec::new();
+        };
+        let task = Task {
+            source,
+            criterion,
+            train: &round.fit,
+            test: &round.score,
+            seed,
+            device: means.device,
+            checkpoint: None,
+            has_monitor: false,
+            has_representation: false,
+        };
+        vec![(index, task.run().map(|answers| answers.predicted))]
+    })
+}
+
+fn score_kernels(
+    experiment: &Experiment,
+    source: &Source,
+    round: &Round,
+    candidates: &Candidates,
+    alive: &[usize],
+    seed: &Seed,
+    par: Par,
+) -> Vec<Predicted> {
     let dataset = &source.dataset;
     let y: Vec<usize> = round.fit.iter().map(|&i| dataset.y[i]).collect();
     let x = dataset.x.select(Axis(0), &round.fit);
     let kernel = &experiment.kernel;
     let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par)
         .with_factor(experiment.factor.clone())
-        .picturing(pictures(source, &round.fit))
         .for_sweep();
-    let queries = dataset.x.select(Axis(0), &round.score);
-    let images = dataset.images.as_ref();
-    let images = images.map(|images| images.select(&round.score));
-    let cross = OnceLock::new();
-    if !candidates.entry.is_network() {
-        cross.get_or_init(|| problem.cross(queries.view()));
-        problem.gram_with(false);
-    }
-    let score = |point: &dyn Configured, problem: &Problem| {
-        let predicted = match point.network() {
-            Some(network) => network.train(problem, seed, surroundings).and_then(|fit| {
-                fit.network.predict(Queries {
-                    x: queries.view(),
-                    images: images.as_ref(),
-                })
-            }),
-            None => point.fit(problem, seed).map(|fit| {
-                let cross = cross.get_or_init(|| problem.cross(queries.view()));
-                fit.machine.predict(cross.as_ref(), problem.par())
-            }),
+    let cross = problem.cross(dataset.x.select(Axis(0), &round.score).view());
+    problem.gram_with(false);
+    let lanes = lanes(candidates, alive);
+    each(&lanes, round.fit.len(), par, |lane, par| {
+        let problem = problem.lane(par);
+        let predict = |index: usize| {
+            let fit = candidates.points[index].fit(&problem, seed);
+            let fit = fit.map_err(|error| source.explain(&error))?;
+            Ok(fit.machine.predict(cross.as_ref(), problem.par()))
         };
-        let predicted = predicted.map_err(|error| source.explain(&error))?;
-        let correct = round
-            .score
-            .iter()
-            .zip(predicted)
-            .filter(|&(&i, l)| dataset.y[i] == l)
-            .count();
-        Ok(100.0 * correct as f64 / round.score.len() as f64)
-    };
-    let alive: Vec<usize> = (0..points.len())
-        .filter(|&index| points[index].is_alive())
-        .collect();
-    let lanes = lanes(candidates, &alive);
-    // Side by side where fits are small and lanes enough for all threads; otherwise the threads are
-    // used inside, with less memory.
-    let are_beside = problem.shape().n <= SMALL && (2..=lanes.len()).contains(&par.degree());
-    let run = |lane: &Vec<usize>| -> Vec<(usize, Result<f64, String>)> {
-        let problem = problem.lane(if are_beside { Par::Seq } else { par });
-        let point = |&index: &usize| candidates.points[index].as_ref();
-        lane.iter()
-            .map(|index| (*index, score(point(index), &problem)))
-            .collect()
-    };
-    let results: Vec<Vec<(usize, Result<f64, String>)>> = if are_beside {
-        // Lanes last differently long: whoever is free takes the next one.
-        lanes.iter().par_bridge().map(run).collect()
-    } else {
-        lanes.iter().map(run).collect()
-    };
-    for (index, result) in results.into_iter().flatten() {
-        match result {
-            Ok(score) => points[index].scores.push(score),
-            Err(error) => points[index].error = Some(error),
-        }
-    }
+        lane.iter().map(|&index| (index, predict(index))).collect()
+    })
 }
 
-/// Training samples up to which the points of a grid are fitted side by side.
+/// Training samples up to which the points of a grid are fitted in parallel.
 const SMALL: usize = 2000;
 
 /// Points that differ in nothing but the parameters that the method names (`c`, mostly), in the

@@ -7,12 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use faer::Par;
 use ndarray::Array2;
-use npsvcpp::data::{Encoder, Images, Store};
-use npsvcpp::kernel::Kernel;
-use npsvcpp::model::deep::{NetworkFit, Queries, Surroundings};
-use npsvcpp::model::{Pictures, Problem, Watched, registry};
+use npsvcpp::data::{Encoder, Store};
+use npsvcpp::model::registry;
+use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainingData};
 use npsvcpp::seed::Seed;
 use npsvcpp::spec::{Backbone, EncoderSpec};
 use serde::{Deserialize, Serialize};
@@ -36,8 +34,8 @@ struct File {
     trainings: BTreeMap<String, Golden>,
 }
 
-/// A hash of all weights, of the trace without times, and of the classes of `queries`.
-fn golden(fit: &NetworkFit, queries: Queries<'_>) -> Golden {
+/// A hash of all weights, of the trace without times, and of the classes of `test`.
+fn golden(fit: &NetworkFit, test: &Samples) -> Golden {
     let mut hash = Sha256::new();
     let mut weights = fit.network.weights();
     weights.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -54,10 +52,10 @@ fn golden(fit: &NetworkFit, queries: Queries<'_>) -> Golden {
             hash.update(number.to_bits().to_le_bytes());
         }
     }
-    for class in fit.network.predict(queries).unwrap() {
+    for class in fit.network.predict(test).unwrap() {
         hash.update((class as u64).to_le_bytes());
     }
-    if let Some(z) = fit.network.represent(queries).unwrap() {
+    if let Some(z) = fit.network.represent(test).unwrap() {
         z.iter()
             .for_each(|value| hash.update(value.to_bits().to_le_bytes()));
     }
@@ -68,19 +66,33 @@ fn golden(fit: &NetworkFit, queries: Queries<'_>) -> Golden {
     }
 }
 
-fn train(problem: &Problem, method: &str, params: &Value) -> NetworkFit {
+fn train(
+    data: &TrainingData<'_>,
+    method: &str,
+    params: &Value,
+    options: &TrainOptions<'_>,
+) -> NetworkFit {
     let method = registry::find(method).unwrap().configure(params).unwrap();
-    let network = method.network().unwrap();
-    let fit = network.train(problem, &Seed::root(3), &Surroundings::default());
+    let fit = networks::train(method.criterion().unwrap(), data, &Seed::root(3), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
 }
 
 /// Every criterion on given vectors, and every choice that D-NPSVC++ has.
 fn on_vectors(trainings: &mut BTreeMap<String, Golden>) {
     let digits = Digits::load();
-    let problem = digits.problem(Par::Seq);
-    let queries = Queries {
-        x: digits.x_test.view(),
+    let samples = Samples {
+        x: digits.x_train,
+        y: digits.y_train,
+        images: None,
+    };
+    let data = TrainingData {
+        samples: &samples,
+        classes: 10,
+        encoder: None,
+    };
+    let test = Samples {
+        y: vec![0; digits.x_test.nrows()],
+        x: digits.x_test,
         images: None,
     };
     let choices = [
@@ -108,8 +120,8 @@ fn on_vectors(trainings: &mut BTreeMap<String, Golden>) {
         let key = format!("{method} {params}");
         params["training"] = json!({"epochs": 2});
         params["lr"] = json!(0.01);
-        let fit = train(&problem, method, &params);
-        trainings.insert(key, golden(&fit, queries));
+        let fit = train(&data, method, &params, &TrainOptions::default());
+        trainings.insert(key, golden(&fit, &test));
     }
 }
 
@@ -128,11 +140,21 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
     };
     let encoder = Encoder::new(spec, weights).unwrap();
     let images = dataset.images.as_ref().unwrap().resized(32);
-    let part = |samples: std::ops::Range<usize>| -> (Images, Vec<usize>) {
-        let y = samples.clone().map(|i| dataset.y[i]).collect();
-        (images.select(&samples.collect::<Vec<_>>()), y)
+    let part = |samples: std::ops::Range<usize>| Samples {
+        x: Array2::zeros((samples.len(), 512)),
+        y: samples.clone().map(|i| dataset.y[i]).collect(),
+        images: Some(images.select(&samples.collect::<Vec<_>>())),
     };
-    let ((pictures, y), (test, test_y)) = (part(0..8), part(8..12));
+    let (samples, test) = (part(0..8), part(8..12));
+    let data = TrainingData {
+        samples: &samples,
+        classes: 2,
+        encoder: Some(&encoder),
+    };
+    let options = TrainOptions {
+        monitor: Some(&test),
+        ..TrainOptions::default()
+    };
     for (method, mut params, training) in [
         ("d-npsvcpp", json!({"scheme": "ovr"}), json!({})),
         (
@@ -152,30 +174,8 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
             common[name] = value.clone();
         }
         params["training"] = common;
-        let problem = Problem::new(
-            Array2::zeros((8, 512)),
-            y.clone(),
-            2,
-            &Kernel::default(),
-            0.0,
-            Par::Seq,
-        )
-        .picturing(Some(Pictures {
-            images: pictures.clone(),
-            encoder: encoder.clone(),
-        }))
-        .watching(Some(Watched {
-            x: Array2::zeros((4, 512)),
-            y: test_y.clone(),
-            images: Some(test.clone()),
-        }));
-        let fit = train(&problem, method, &params);
-        let x = Array2::zeros((4, 512));
-        let queries = Queries {
-            x: x.view(),
-            images: Some(&test),
-        };
-        trainings.insert(key, golden(&fit, queries));
+        let fit = train(&data, method, &params, &options);
+        trainings.insert(key, golden(&fit, &test));
     }
 }
 

@@ -19,39 +19,54 @@ use tch::{Device, Kind, Tensor};
 
 use super::checkpoint::{self, State};
 use super::descent::Descent;
+use super::features::prefetched;
 use super::head::Head;
+use super::hyperplanes::{Equal, Planes};
+use super::levelled::Levelled;
 use super::objective::{Labels, Objective, Step};
 use super::prior::{Prior, with_all_cores};
-use super::ready::Ready;
-use super::{Criterion, FrozenBatchNorms, NetworkFit, Settings, Surroundings, Training};
+use super::softmax::Softmax;
+use super::{NetworkFit, TrainError, TrainOptions, TrainedNetwork, TrainingData};
 use crate::data::Images;
-use crate::deep::prefetched;
-use crate::model::{FitError, Problem, TraceRow};
+use crate::methods::criteria::{Criterion, FrozenBatchNorms, Loss, Training};
+use crate::model::TraceRow;
 use crate::seed::Seed;
 use crate::solve::Certificate;
 use crate::wording::panic_text;
 
-/// Trains a network by `criterion`.
-pub(super) fn train<C: Criterion>(
-    criterion: &C,
-    problem: &Problem,
+/// Trains a network by `criterion`; every random choice comes from `seed`.
+pub fn train(
+    criterion: &Criterion,
+    data: &TrainingData<'_>,
     seed: &Seed,
-    surroundings: &Surroundings,
-) -> Result<NetworkFit, FitError> {
-    problem.require_every_class()?;
+    options: &TrainOptions<'_>,
+) -> Result<NetworkFit, TrainError> {
+    if let Some(class) = (0..data.classes).find(|class| !data.samples.y.contains(class)) {
+        return Err(TrainError::EmptyClass { class });
+    }
     // A thread on which libtorch failed before may have been left without gradients.
     guarded(|| {
         tch::set_num_threads(1);
-        tch::with_grad(|| Run::new(criterion, problem, seed, surroundings)?.finish())
+        tch::with_grad(|| Run::new(criterion, data, seed, options)?.finish())
     })
+}
+
+fn objective(loss: &Loss, classes: usize) -> Box<dyn Objective> {
+    match loss {
+        Loss::Softmax(margin) => Box::new(Softmax::new(*margin)),
+        Loss::Hyperplanes(hyperplanes) => match &hyperplanes.tau_step {
+            Some(tau_step) => Box::new(Levelled::new(hyperplanes, tau_step, classes)),
+            None => Box::new(Equal(Planes::new(hyperplanes, classes))),
+        },
+    }
 }
 
 /// A training in progress.
 struct Run<'a> {
-    settings: Settings<'a>,
-    problem: &'a Problem,
+    criterion: &'a Criterion,
+    data: &'a TrainingData<'a>,
     seed: &'a Seed,
-    surroundings: &'a Surroundings,
+    options: &'a TrainOptions<'a>,
     objective: Box<dyn Objective>,
     head: Head,
     descent: Descent,
@@ -68,46 +83,42 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new<C: Criterion>(
-        criterion: &'a C,
-        problem: &'a Problem,
+    fn new(
+        criterion: &'a Criterion,
+        data: &'a TrainingData<'a>,
         seed: &'a Seed,
-        surroundings: &'a Surroundings,
-    ) -> Result<Self, FitError> {
-        let settings = criterion.settings();
-        let device = device(&surroundings.device)?;
-        let shape = problem.shape();
-        let head = Head::new(settings.network, shape.dims, shape.classes, seed, device)?;
-        let pictures = problem
-            .pictures()
-            .filter(|_| settings.training.fine_tune > 0);
-        let prior = pictures.map(|pictures| Prior::new(pictures, settings.training, device));
+        options: &'a TrainOptions<'a>,
+    ) -> Result<Self, TrainError> {
+        let device = device(&options.device)?;
+        let (x, training) = (data.samples.x.view(), &criterion.training);
+        let head = Head::new(&criterion.network, x.ncols(), data.classes, seed, device)?;
+        let has_images = data.samples.images.is_some() && training.fine_tune > 0;
+        let encoder = data.encoder.filter(|_| has_images);
+        let prior = encoder.map(|encoder| Prior::new(encoder, training, device));
         let prior = prior.transpose()?;
         let parameters = head.parameters();
         let parameters = parameters.iter().map(|(_, tensor)| *tensor);
         let of_prior = prior.iter().flat_map(|prior| prior.trained());
         let descent = Descent::new(
             parameters.chain(of_prior.map(|(_, tensor)| tensor)),
-            settings.training,
+            training,
         );
-        let watched = problem
-            .watched()
-            .map(|watched| matrix(watched.x.view(), device));
+        let watched = (options.monitor).map(|samples| matrix(samples.x.view(), device));
         let mut run = Self {
-            settings,
-            problem,
+            criterion,
+            data,
             seed,
-            surroundings,
-            objective: criterion.objective(shape.classes),
+            options,
+            objective: objective(&criterion.loss, data.classes),
             descent,
-            phi: matrix(problem.x(), device),
-            labels: labels(problem.y(), shape.classes, device),
+            phi: matrix(x, device),
+            labels: labels(&data.samples.y, data.classes, device),
             watched,
             is_watched_stale: false,
             prior,
             is_frozen: false,
             state: State {
-                cell: checkpoint_name(surroundings),
+                cell: checkpoint_name(options),
                 epochs: 0,
                 objective: Vec::new(),
                 trace: Vec::new(),
@@ -118,8 +129,8 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    fn finish(mut self) -> Result<NetworkFit, FitError> {
-        while self.state.epochs < self.settings.training.epochs {
+    fn finish(mut self) -> Result<NetworkFit, TrainError> {
+        while self.state.epochs < self.criterion.training.epochs {
             let begun = Instant::now();
             self.epoch()?;
             let seconds = begun.elapsed().as_secs_f64();
@@ -130,7 +141,7 @@ impl<'a> Run<'a> {
                 .chain([&row.primal])
                 .all(|j| j.is_finite())
             {
-                return Err(FitError::Diverged {
+                return Err(TrainError::Diverged {
                     epoch: self.state.epochs + 1,
                 });
             }
@@ -142,34 +153,34 @@ impl<'a> Run<'a> {
         Ok(NetworkFit {
             certificate: certificate(&self.state.trace),
             trace: self.state.trace,
-            network: Box::new(Ready {
+            network: TrainedNetwork {
                 head: self.head,
                 objective: self.objective,
                 device: self.phi.device(),
                 prior: self.prior,
                 known,
-            }),
+            },
         })
     }
 
     fn is_fine_tuned(&self) -> bool {
-        self.prior.is_some() && self.state.epochs < self.settings.training.fine_tune
+        self.prior.is_some() && self.state.epochs < self.criterion.training.fine_tune
     }
 
     /// Whether the features of a batch depend on when it is its turn.
     fn is_encoding(&self) -> bool {
-        let norms = self.settings.training.frozen_batch_norms;
+        let norms = self.criterion.training.frozen_batch_norms;
         self.is_fine_tuned() || self.prior.is_some() && norms == FrozenBatchNorms::Training
     }
 
     /// One pass through the training samples.
-    fn epoch(&mut self) -> Result<(), FitError> {
-        let (epoch, training) = (self.state.epochs, self.settings.training);
+    fn epoch(&mut self) -> Result<(), TrainError> {
+        let (epoch, training) = (self.state.epochs, &self.criterion.training);
         self.objective.begin(epoch, training.epochs);
         self.descent
-            .set_lr(annealed(self.settings.lr, epoch, training));
+            .set_lr(annealed(self.criterion.lr, epoch, training));
         let seed = self.seed.child("epoch").child(epoch.to_string());
-        let order = permutation(self.problem.shape().n, &mut seed.child("order").rng());
+        let order = permutation(self.data.samples.y.len(), &mut seed.child("order").rng());
         let mut rng = seed.child("dropout").rng();
         let batches = batches(&order, training.batch);
         if self.is_encoding() {
@@ -185,15 +196,15 @@ impl<'a> Run<'a> {
 
     /// An epoch in which the prior encoder changes too: all of it, or its batch norms. What it makes of a sample on the way is what
     /// the epoch's objectives are told from.
-    fn fine_tune(&mut self, batches: &[&[i64]], rng: &mut ChaCha8Rng) -> Result<(), FitError> {
-        let Some(pictures) = self.problem.pictures() else {
+    fn fine_tune(&mut self, batches: &[&[i64]], rng: &mut ChaCha8Rng) -> Result<(), TrainError> {
+        let Some(images) = &self.data.samples.images else {
             return Ok(());
         };
         let batches: Vec<Vec<usize>> = batches
             .iter()
             .map(|batch| batch.iter().map(|&i| i as usize).collect())
             .collect();
-        prefetched(&pictures.images, &batches, |samples, pixels| {
+        prefetched(images, &batches, |samples, pixels| {
             let samples: Vec<i64> = samples.iter().map(|&i| i as i64).collect();
             let samples = Tensor::from_slice(&samples).to_device(self.phi.device());
             self.step(Some(&pixels), &samples, rng);
@@ -226,7 +237,7 @@ impl<'a> Run<'a> {
         let mut step = Step {
             encode: encode.as_ref().map(|encode| encode as &dyn Fn() -> Tensor),
             head: &self.head,
-            network: self.settings.network,
+            network: &self.criterion.network,
             phi,
             labels: self.labels.select(samples),
             descent: &mut self.descent,
@@ -237,24 +248,21 @@ impl<'a> Run<'a> {
     }
 
     /// Computes the features of a prior encoder that is trained no longer, where they are not kept.
-    fn freeze(&mut self) -> Result<(), FitError> {
-        let are_kept = self.is_frozen && self.settings.training.keep_features;
-        let (Some(prior), Some(pictures), false) = (&self.prior, self.problem.pictures(), are_kept)
-        else {
+    fn freeze(&mut self) -> Result<(), TrainError> {
+        let are_kept = self.is_frozen && self.criterion.training.keep_features;
+        let images = &self.data.samples.images;
+        let (Some(prior), Some(images), false) = (&self.prior, images, are_kept) else {
             return Ok(());
         };
-        self.phi = prior.features(&pictures.images)?;
+        self.phi = prior.features(images)?;
         self.is_frozen = true;
         self.is_watched_stale = true;
         Ok(())
     }
 
     /// What is looked at after every epoch, by the prior encoder as it is now.
-    fn watched_features(&self) -> Result<Option<Tensor>, FitError> {
-        let images = self
-            .problem
-            .watched()
-            .and_then(|watched| watched.images.as_ref());
+    fn watched_features(&self) -> Result<Option<Tensor>, TrainError> {
+        let images = (self.options.monitor).and_then(|samples| samples.images.as_ref());
         match (&self.prior, images) {
             (Some(prior), Some(images)) => prior.features(images).map(Some),
             _ => Ok(self.watched.as_ref().map(Tensor::shallow_clone)),
@@ -263,14 +271,14 @@ impl<'a> Run<'a> {
 
     /// Features of the images that were looked at after every epoch, if the encoder is the one they are of.
     fn known_features(&self) -> Option<(Images, Tensor)> {
-        let are_kept = self.is_frozen && self.settings.training.keep_features;
-        let images = self.problem.watched()?.images.as_ref()?;
+        let are_kept = self.is_frozen && self.criterion.training.keep_features;
+        let images = self.options.monitor?.images.as_ref()?;
         let features = self.watched.as_ref().filter(|_| are_kept)?;
         Some((images.clone(), features.shallow_clone()))
     }
 
     /// Objectives on all training samples, in evaluation mode, and accuracy on watched ones.
-    fn observe(&mut self, seconds: f64) -> Result<TraceRow, FitError> {
+    fn observe(&mut self, seconds: f64) -> Result<TraceRow, TrainError> {
         if self.is_encoding() || std::mem::take(&mut self.is_watched_stale) {
             self.watched = self.watched_features()?;
         }
@@ -298,7 +306,7 @@ impl<'a> Run<'a> {
             .zip(&row.objectives)
             .map(|(tau, j)| tau * j)
             .sum();
-        if let (Some(phi), Some(watched)) = (&self.watched, self.problem.watched()) {
+        if let (Some(phi), Some(watched)) = (&self.watched, self.options.monitor) {
             let predicted = self.objective.classify(&functions(phi), &self.head);
             let right = predicted.iter().zip(&watched.y).filter(|(l, y)| l == y);
             row.accuracy = Some(100.0 * right.count() as f64 / watched.y.len().max(1) as f64);
@@ -335,22 +343,21 @@ impl<'a> Run<'a> {
 
     /// Whether the prior encoder has been trained to its end, so that the last checkpoint with it stays true.
     fn is_prior_done(&self) -> bool {
-        let norms = self.settings.training.frozen_batch_norms;
+        let norms = self.criterion.training.frozen_batch_norms;
         self.prior.is_some()
             && norms == FrozenBatchNorms::Evaluation
-            && self.state.epochs > self.settings.training.fine_tune
+            && self.state.epochs > self.criterion.training.fine_tune
     }
 
-    fn resume(&mut self) -> Result<(), FitError> {
-        let Some(path) = self.surroundings.checkpoint.clone() else {
+    fn resume(&mut self) -> Result<(), TrainError> {
+        let Some(path) = self.options.checkpoint.clone() else {
             return Ok(());
         };
-        let refused = |path: &Path, why: String| FitError::Engine {
-            engine: "the checkpoint",
-            message: format!(
-                "{} {why}; remove it and run with --retry-failed to train from the start",
-                path.display()
-            ),
+        let refused = |path: &Path, why: String| {
+            let path = path.display();
+            TrainError::Checkpoint(format!(
+                "{path} {why}; remove it and run with --retry-failed to train from the start"
+            ))
         };
         let whole = checkpoint::load(&path, &mut self.tensors());
         let Some(state) = whole.map_err(|why| refused(&path, why))? else {
@@ -375,8 +382,8 @@ impl<'a> Run<'a> {
         };
     }
 
-    fn save(&mut self) -> Result<(), FitError> {
-        let Some(path) = &self.surroundings.checkpoint else {
+    fn save(&mut self) -> Result<(), TrainError> {
+        let Some(path) = &self.options.checkpoint else {
             return Ok(());
         };
         self.state.objective = self.objective.state();
@@ -384,16 +391,15 @@ impl<'a> Run<'a> {
             true => (checkpoint::of_head(path), self.tensors_of_head()),
             false => (path.clone(), self.tensors()),
         };
-        checkpoint::save(&path, &self.state, &tensors).map_err(|error| FitError::Engine {
-            engine: "the checkpoint",
-            message: format!("{} cannot be written: {error}", path.display()),
+        checkpoint::save(&path, &self.state, &tensors).map_err(|error| {
+            TrainError::Checkpoint(format!("{} cannot be written: {error}", path.display()))
         })
     }
 }
 
 /// The cell that a checkpoint belongs to; empty where none is kept.
-fn checkpoint_name(surroundings: &Surroundings) -> String {
-    let path = surroundings.checkpoint.as_deref();
+fn checkpoint_name(options: &TrainOptions<'_>) -> String {
+    let path = options.checkpoint.as_deref();
     path.map_or_else(String::new, checkpoint::cell_of)
 }
 
@@ -454,20 +460,17 @@ fn labels(y: &[usize], classes: usize, device: Device) -> Labels {
 }
 
 /// The device called `name`.
-fn device(name: &str) -> Result<Device, FitError> {
+fn device(name: &str) -> Result<Device, TrainError> {
     let index = name.strip_prefix("cuda:").and_then(|n| n.parse().ok());
     match (name, index) {
         ("" | "cpu", _) => Ok(Device::Cpu),
         (_, Some(index)) => Ok(Device::Cuda(index)),
-        (other, None) => Err(FitError::Engine {
-            engine: "libtorch",
-            message: format!("there is no device `{other}`"),
-        }),
+        (other, None) => Err(TrainError::Torch(format!("there is no device `{other}`"))),
     }
 }
 
 /// An error unless this machine has the graphics processor called `name`.
-pub(super) fn cuda(name: &str) -> Result<(), String> {
+pub fn find_device(name: &str) -> Result<(), String> {
     let found = tch::Cuda::device_count();
     match device(name) {
         Ok(Device::Cuda(index)) if (index as i64) < found => Ok(()),
@@ -486,7 +489,7 @@ thread_local! {
 
 /// `work`, with panics of libtorch's wrapper, whose calls panic where they fail, as errors that are not
 /// printed.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, FitError>) -> Result<T, FitError> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TrainError>) -> Result<T, TrainError> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();
@@ -503,27 +506,26 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, FitError>) -> Result<T
 }
 
 /// The sentence in a panic of libtorch's wrapper, without the place in its sources.
-pub(super) fn libtorch_error(text: &str) -> FitError {
+pub(super) fn libtorch_error(text: &str) -> TrainError {
     let line = text
         .split_once("Torch(\"")
         .map_or(text, |(_, inside)| inside);
     let line = line.split(['\n', '"']).next().unwrap_or_default();
     let line = line.split("\\n").next().unwrap_or_default();
     if text.contains("out of memory") || text.contains("can't allocate memory") {
-        return FitError::OutOfMemory {
+        return TrainError::OutOfMemory {
             engine: "libtorch",
             message: line.trim().to_owned(),
         };
     }
-    FitError::Engine {
-        engine: "libtorch",
-        message: line.trim().to_owned(),
-    }
+    TrainError::Torch(line.trim().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::methods::criteria::CrossEntropy;
+    use crate::networks::Samples;
 
     #[test]
     fn no_batch_has_a_single_sample() {
@@ -552,28 +554,30 @@ mod tests {
 
     #[test]
     fn a_training_that_needs_too_much_memory_is_an_error_and_the_next_one_works() {
-        let x = ndarray::Array2::from_shape_fn((8, 4), |(i, j)| (i * j) as f64);
-        let y = vec![0, 1, 0, 1, 0, 1, 0, 1];
-        let kernel = crate::kernel::Kernel::default();
-        let problem = Problem::new(x, y, 2, &kernel, 0.0, faer::Par::Seq);
-        let mut criterion = crate::model::deep::CrossEntropy::default();
+        let samples = Samples {
+            x: ndarray::Array2::from_shape_fn((8, 4), |(i, j)| (i * j) as f64),
+            y: vec![0, 1, 0, 1, 0, 1, 0, 1],
+            images: None,
+        };
+        let data = TrainingData {
+            samples: &samples,
+            classes: 2,
+            encoder: None,
+        };
+        let mut criterion = Criterion::from(CrossEntropy::default());
         criterion.training.epochs = 1;
         criterion.network.z = 1 << 20;
         criterion.network.hidden = 1 << 40;
         let fit = |criterion: &_| {
-            train(
-                criterion,
-                &problem,
-                &Seed::root(1),
-                &Surroundings::default(),
-            )
+            let (seed, options) = (Seed::root(1), TrainOptions::default());
+            train(criterion, &data, &seed, &options)
         };
         let error = fit(&criterion).err().map(|error| error.to_string());
         assert!(
             error.as_ref().is_some_and(|text| text.contains("memory")),
             "{error:?}"
         );
-        criterion.network = crate::model::deep::Network::default();
+        criterion.network = crate::methods::criteria::Network::default();
         assert!(fit(&criterion).is_ok());
         let error = guarded(|| Ok(Tensor::zeros([1 << 50], (Kind::Float, Device::Cpu)))).err();
         let text = error.map(|error| error.to_string()).unwrap_or_default();

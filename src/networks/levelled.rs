@@ -5,12 +5,12 @@ use std::f64::consts::PI;
 use faer::Mat;
 use tch::Tensor;
 
-use super::{DNpsvcpp, Gamma, SecondPass, TauGradient};
+use super::gram::{first_columns, gram};
+use super::head::Head;
+use super::hyperplanes::Planes;
+use super::objective::{Labels, Objective, Step, numbers};
+use crate::methods::criteria::{Gamma, Hyperplanes, SecondPass, TauGradient, TauStep};
 use crate::model::TraceRow;
-use crate::model::deep::gram::{first_columns, gram};
-use crate::model::deep::head::Head;
-use crate::model::deep::hyperplanes::Hyperplanes;
-use crate::model::deep::objective::{Labels, Objective, Step, numbers};
 use crate::solve::simplex;
 
 /// Relative accuracy of the tau-step. Momentum and the next batch move `tau` by far more.
@@ -18,7 +18,7 @@ const TOLERANCE: f64 = 1e-4;
 
 /// `sum_l tau_l J_l` and its `tau`.
 pub struct Levelled {
-    hyperplanes: Hyperplanes,
+    hyperplanes: Planes,
     schedule: Gamma,
     beta: f64,
     tau_gradient: TauGradient,
@@ -34,21 +34,14 @@ pub struct Levelled {
 }
 
 impl Levelled {
-    pub fn new(parameters: &DNpsvcpp, classes: usize) -> Self {
+    pub fn new(hyperplanes: &Hyperplanes, tau_step: &TauStep, classes: usize) -> Self {
         let equal = vec![1.0 / classes as f64; classes];
         Self {
-            hyperplanes: Hyperplanes {
-                c: parameters.c,
-                margin: parameters.margin,
-                scheme: parameters.scheme,
-                classes,
-                hinge: parameters.hinge,
-                scale: parameters.loss_scale.clone(),
-            },
-            schedule: parameters.gamma.clone(),
-            beta: parameters.tau_momentum,
-            tau_gradient: parameters.tau_gradient,
-            second_pass: parameters.second_pass,
+            hyperplanes: Planes::new(hyperplanes, classes),
+            schedule: tau_step.gamma.clone(),
+            beta: tau_step.momentum,
+            tau_gradient: tau_step.gradient,
+            second_pass: tau_step.second_pass,
             gamma: 0.0,
             tau_star: equal.clone(),
             tau: equal,

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use tch::{Device, Tensor, no_grad};
 
-use super::Training;
-use crate::data::{DataError, Images};
-use crate::deep::{ResNet, channels_last, prefetched};
-use crate::model::{FitError, Pictures};
+use super::features::prefetched;
+use super::{ResNet, TrainError, channels_last};
+use crate::data::{Encoder, Images};
+use crate::methods::criteria::Training;
 
 /// Images that are encoded together in evaluation mode.
 const TOGETHER: usize = 32;
@@ -19,16 +19,9 @@ pub struct Prior {
     device: Device,
 }
 
-impl From<DataError> for FitError {
-    fn from(error: DataError) -> Self {
-        Self::Image(error.to_string())
-    }
-}
-
 impl Prior {
-    pub fn new(pictures: &Pictures, training: &Training, device: Device) -> Result<Self, FitError> {
-        let network = pictures.encoder.network(device);
-        let mut network = network.map_err(|error| FitError::Image(error.to_string()))?;
+    pub fn new(encoder: &Encoder, training: &Training, device: Device) -> Result<Self, TrainError> {
+        let mut network = encoder.network(device)?;
         network.set_mixed_precision(training.mixed_precision);
         network.set_channels_last();
         network.set_trained(true);
@@ -54,7 +47,7 @@ impl Prior {
     }
 
     /// Features of all images in evaluation mode.
-    pub fn features(&self, images: &Images) -> Result<Tensor, FitError> {
+    pub fn features(&self, images: &Images) -> Result<Tensor, TrainError> {
         let starts = (0..images.len()).step_by(TOGETHER);
         let range = |start: usize| -> Range<usize> { start..images.len().min(start + TOGETHER) };
         let batches: Vec<Vec<usize>> = starts.map(|start| range(start).collect()).collect();
@@ -62,7 +55,7 @@ impl Prior {
         with_all_cores(|| {
             prefetched(images, &batches, |_, pixels| {
                 parts.push(no_grad(|| self.phi(&pixels, false)));
-                Ok::<(), FitError>(())
+                Ok::<(), TrainError>(())
             })
         })?;
         Ok(Tensor::cat(&parts, 0))

@@ -159,7 +159,7 @@ pub(crate) fn prefetched<E: From<DataError>>(
     })
 }
 
-/// The images at `indices` as pixels in 0..255, decoded side by side.
+/// The images at `indices` as pixels in 0..255, decoded in parallel.
 fn batch(images: &Images, indices: &[usize]) -> Result<Tensor, DataError> {
     let planes: Vec<Arc<[u8]>> = indices
         .par_iter()
@@ -182,7 +182,7 @@ mod tests {
         use crate::spec::EncoderSpec;
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("weights.safetensors");
-        let tensors: Vec<(String, Tensor)> = crate::deep::resnet::tests::untrained();
+        let tensors: Vec<(String, Tensor)> = crate::networks::resnet::tests::untrained();
         Tensor::write_safetensors(&tensors, &path).expect("a file is written");
         let spec = EncoderSpec {
             network: crate::spec::Backbone::Resnet18,

@@ -8,8 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use tch::{Device, Kind, Tensor, no_grad};
 
-use super::{Hypothesis, Network};
-use crate::model::FitError;
+use super::TrainError;
+use crate::methods::criteria::{Hypothesis, Network};
 use crate::seed::Seed;
 
 const BATCH_NORM_MOMENTUM: f64 = 0.1;
@@ -64,10 +64,10 @@ pub struct Pass {
 
 impl Linear {
     /// As libtorch draws it: uniform in `+-1/sqrt(inputs)`.
-    fn new(inputs: usize, outputs: usize, seed: &Seed, device: Device) -> Result<Self, FitError> {
+    fn new(inputs: usize, outputs: usize, seed: &Seed, device: Device) -> Result<Self, TrainError> {
         let bound = 1.0 / (inputs as f32).sqrt();
         let mut rng = seed.rng();
-        let mut draw = |count: usize| -> Result<Tensor, FitError> {
+        let mut draw = |count: usize| -> Result<Tensor, TrainError> {
             let mut values = Vec::new();
             values
                 .try_reserve_exact(count)
@@ -90,8 +90,8 @@ impl Linear {
     }
 }
 
-fn too_large(inputs: usize, outputs: usize) -> FitError {
-    FitError::OutOfMemory {
+fn too_large(inputs: usize, outputs: usize) -> TrainError {
+    TrainError::OutOfMemory {
         engine: "the network",
         message: format!("a layer of {inputs} x {outputs} weights is too large"),
     }
@@ -181,7 +181,7 @@ impl Head {
         classes: usize,
         seed: &Seed,
         device: Device,
-    ) -> Result<Self, FitError> {
+    ) -> Result<Self, TrainError> {
         let seed = seed.child("weights");
         let linear =
             |name: &str, inputs, outputs| Linear::new(inputs, outputs, &seed.child(name), device);

@@ -9,19 +9,13 @@ use tch::{Kind, Tensor};
 
 use super::head::Head;
 use super::objective::{Labels, Objective, Step, largest, numbers};
-use super::{Hinge, LossScale};
+use crate::methods::criteria::{Hinge, Hyperplanes};
 use crate::model::{Scheme, TraceRow};
 
-/// The objectives' constants.
-#[derive(Clone, Debug)]
-pub struct Hyperplanes {
-    pub c: f64,
-    /// `s`.
-    pub margin: f64,
-    pub scheme: Scheme,
-    pub classes: usize,
-    pub hinge: Hinge,
-    pub scale: LossScale,
+/// The objectives of all classes.
+pub struct Planes {
+    hyperplanes: Hyperplanes,
+    classes: usize,
 }
 
 /// The two kinds of losses on a batch, already weighted: `near^2` and `far^2` are twice their values.
@@ -32,16 +26,24 @@ pub struct Parts {
     far_weight: f64,
 }
 
-impl Hyperplanes {
+impl Planes {
+    pub fn new(hyperplanes: &Hyperplanes, classes: usize) -> Self {
+        Self {
+            hyperplanes: hyperplanes.clone(),
+            classes,
+        }
+    }
+
     /// Splits `f` by the side each sample is on; `members` is 1 where sample `i` is of class `l`.
     pub fn parts(&self, f: &Tensor, members: &Tensor) -> Parts {
         let others = (self.classes as f64 - 1.0).max(1.0);
-        let short = match self.hinge {
-            Hinge::Clipped => (self.margin - f).relu(),
-            Hinge::Unclipped => self.margin - f,
+        let short = match self.hyperplanes.hinge {
+            Hinge::Clipped => (self.hyperplanes.margin - f).relu(),
+            Hinge::Unclipped => self.hyperplanes.margin - f,
         };
-        let (near, far) = (self.scale.near, self.scale.far * self.c);
-        match self.scheme {
+        let Hyperplanes { c, scale, .. } = &self.hyperplanes;
+        let (near, far) = (scale.near, scale.far * c);
+        match self.hyperplanes.scheme {
             Scheme::Ovr => Parts {
                 near: f * members,
                 far: &short - &short * members,
@@ -64,7 +66,7 @@ impl Hyperplanes {
             .sum_dim_intlist([1].as_slice(), false, None::<Kind>)
             .sqrt();
         let distances = f.abs() / norms;
-        match self.scheme {
+        match self.hyperplanes.scheme {
             Scheme::Ovr => largest(&-distances),
             Scheme::Rvo => largest(&distances),
         }
@@ -91,7 +93,7 @@ impl Parts {
 }
 
 /// `1/K sum_l J_l`.
-pub struct Equal(pub Hyperplanes);
+pub struct Equal(pub Planes);
 
 impl Objective for Equal {
     fn step(&mut self, step: &mut Step<'_>) {

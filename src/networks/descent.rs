@@ -7,7 +7,7 @@
 
 use tch::{Kind, Tensor, no_grad};
 
-use super::Training;
+use crate::methods::criteria::Training;
 
 /// The weights under training and their velocities.
 pub struct Descent {

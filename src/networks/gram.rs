@@ -46,7 +46,7 @@ pub(super) fn gram(head: &Head, pass: &Pass, f: &Tensor, slopes: &Tensor) -> Ten
     })
 }
 
-/// The matrix in its place by the authors' code: see [`super::TauGradient::FirstColumns`].
+/// The matrix in its place by the authors' code: see [`crate::methods::criteria::TauGradient::FirstColumns`].
 pub(super) fn first_columns(head: &Head, phi: &Tensor, slopes: &Tensor) -> Tensor {
     no_grad(|| {
         let weight = &head.cls.weight;
@@ -66,15 +66,15 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::methods::criteria::{Hinge, Hyperplanes, LossScale, Network};
     use crate::model::Scheme;
-    use crate::model::deep::hyperplanes::Hyperplanes;
-    use crate::model::deep::{Hinge, LossScale, Network};
+    use crate::networks::hyperplanes::Planes;
     use crate::solve::simplex;
 
     /// One mini-batch in evaluation mode, double precision, computed with automatic differentiation
     /// and an independent solver.
     fn reference() -> Value {
-        let text = include_str!("../../../tests/reference/d_npsvcpp_batch.json");
+        let text = include_str!("../../tests/reference/d_npsvcpp_batch.json");
         serde_json::from_str(text).unwrap()
     }
 
@@ -138,10 +138,11 @@ mod tests {
                 c,
                 margin,
                 scheme,
-                classes,
                 hinge: Hinge::Clipped,
                 scale: LossScale::default(),
+                tau_step: None,
             };
+            let hyperplanes = Planes::new(&hyperplanes, classes);
             let parts = hyperplanes.parts(&f, &batch.near);
             assert_near(
                 "objectives",
@@ -167,7 +168,7 @@ mod tests {
     /// The same for other layers, where the reference has no numbers: against libtorch's own gradients.
     #[test]
     fn agrees_with_backward_passes_without_phi_or_layer_norm() {
-        use crate::model::deep::Hypothesis::{Both, Z};
+        use crate::methods::criteria::Hypothesis::{Both, Z};
         for (hypothesis, layer_norm) in [(Z, true), (Z, false), (Both, false)] {
             let network = Network {
                 hidden: 12,
@@ -183,7 +184,7 @@ mod tests {
     fn agrees_with_backward_passes(network: &Network) {
         let batch = batch();
         let weights = &batch.reference["weights"];
-        let has_phi = network.hypothesis == crate::model::deep::Hypothesis::Both;
+        let has_phi = network.hypothesis == crate::methods::criteria::Hypothesis::Both;
         let head = Head::with(network, 16, 5, |name| {
             let tensor = tensor(&weights[name]);
             match name {
@@ -200,10 +201,11 @@ mod tests {
             c,
             margin,
             scheme,
-            classes,
             hinge: Hinge::Clipped,
             scale: LossScale::default(),
+            tau_step: None,
         };
+        let hyperplanes = Planes::new(&hyperplanes, classes);
         let parts = hyperplanes.parts(&f, &batch.near);
         let objectives = parts.objectives();
         let gradients: Vec<Tensor> = (0..classes as i64)
@@ -232,13 +234,14 @@ mod tests {
             c,
             margin,
             scheme: Scheme::Rvo,
-            classes,
             hinge: Hinge::Unclipped,
             scale: LossScale {
                 near: 3.0,
                 far: 2.5,
             },
+            tau_step: None,
         };
+        let hyperplanes = Planes::new(&hyperplanes, classes);
         let slopes = hyperplanes.parts(&f, &batch.near).slopes();
         // simloss.grad, disloss.grad and grad_zx, but for the mean over the batch.
         let (near, others) = (&batch.near, classes as f64 - 1.0);

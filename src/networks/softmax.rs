@@ -4,18 +4,8 @@ use tch::{Kind, Tensor};
 
 use super::head::{Head, Pass};
 use super::objective::{Labels, Objective, Step, largest, numbers};
+use crate::methods::criteria::Margin;
 use crate::model::TraceRow;
-
-/// Margin between the right class and the others.
-#[derive(Clone, Copy, Debug)]
-pub enum Margin {
-    /// `f_l = <w_l, x> + b_l`.
-    None,
-    /// `scale (cos theta_l - margin [l = y])`.
-    Additive { scale: f64, margin: f64 },
-    /// `scale cos(theta_l + margin [l = y])`.
-    Angular { scale: f64, margin: f64 },
-}
 
 /// Softmax regression.
 pub struct Softmax(Margin);

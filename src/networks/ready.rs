@@ -7,39 +7,39 @@ use super::head::{Head, Pass};
 use super::objective::{Objective, numbers};
 use super::prior::Prior;
 use super::train::{guarded, libtorch_error, matrix};
-use super::{Queries, Trained};
+use super::{Samples, TrainError};
 use crate::data::Images;
-use crate::model::FitError;
 
 /// A network after its last epoch.
-pub(super) struct Ready {
-    pub head: Head,
-    pub objective: Box<dyn Objective>,
-    pub device: Device,
+pub struct TrainedNetwork {
+    pub(super) head: Head,
+    pub(super) objective: Box<dyn Objective>,
+    pub(super) device: Device,
     /// Where it was trained too.
-    pub prior: Option<Prior>,
+    pub(super) prior: Option<Prior>,
     /// Images whose features by it are known, with these.
-    pub known: Option<(Images, Tensor)>,
+    pub(super) known: Option<(Images, Tensor)>,
 }
 
-impl Ready {
+impl TrainedNetwork {
     /// `phi` of the samples, by the prior encoder where it was trained too.
-    fn phi(&self, queries: Queries<'_>) -> Result<Tensor, FitError> {
+    fn phi(&self, samples: &Samples) -> Result<Tensor, TrainError> {
         tch::set_num_threads(1);
-        match (&self.prior, queries.images) {
+        match (&self.prior, &samples.images) {
             (Some(prior), Some(images)) => match &self.known {
                 Some((known, features)) if known.is_same(images) => Ok(features.shallow_clone()),
                 _ => prior.features(images),
             },
-            _ => Ok(matrix(queries.x, self.device)),
+            _ => Ok(matrix(samples.x.view(), self.device)),
         }
     }
 }
 
-impl Trained for Ready {
-    fn predict(&self, queries: Queries<'_>) -> Result<Vec<usize>, FitError> {
+impl TrainedNetwork {
+    /// The class of each sample.
+    pub fn predict(&self, samples: &Samples) -> Result<Vec<usize>, TrainError> {
         guarded(|| {
-            let phi = self.phi(queries)?;
+            let phi = self.phi(samples)?;
             let f = self
                 .head
                 .evaluate(&phi, |pass| self.objective.functions(&self.head, pass));
@@ -47,12 +47,13 @@ impl Trained for Ready {
         })
     }
 
-    fn represent(&self, queries: Queries<'_>) -> Result<Option<Array2<f64>>, FitError> {
+    /// `z`, samples in rows, where the hypothesis has one.
+    pub fn represent(&self, samples: &Samples) -> Result<Option<Array2<f64>>, TrainError> {
         guarded(|| {
             if !self.head.has_z() {
                 return Ok(None);
             }
-            let phi = self.phi(queries)?;
+            let phi = self.phi(samples)?;
             let nothing = || Tensor::zeros([0], (Kind::Float, self.device));
             let z = |pass: &Pass| pass.z.as_ref().map_or_else(nothing, Tensor::shallow_clone);
             let z = self.head.evaluate(&phi, z);
@@ -68,7 +69,8 @@ impl Trained for Ready {
         })
     }
 
-    fn weights(&self) -> Vec<(String, Vec<f64>)> {
+    /// All weights, by name, as they would be stored; for comparisons.
+    pub fn weights(&self) -> Vec<(String, Vec<f64>)> {
         let head = self.head.tensors();
         let head = head
             .iter()

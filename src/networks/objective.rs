@@ -3,9 +3,9 @@
 use rand_chacha::ChaCha8Rng;
 use tch::{Kind, Tensor};
 
-use super::Network;
 use super::descent::Descent;
 use super::head::{Head, Masks, Pass};
+use crate::methods::criteria::Network;
 use crate::model::TraceRow;
 
 /// A criterion at work.

@@ -1,0 +1,3 @@
+//! What every build knows of the methods, with or without libtorch.
+
+pub mod criteria;

@@ -35,6 +35,10 @@ pub fn require_device(name: &str) -> Result<(), NoDevice> {
 }
 
 /// A network to train and samples to classify with it.
+#[cfg_attr(
+    not(feature = "deep"),
+    expect(dead_code, reason = "only a build that trains networks reads it")
+)]
 pub(super) struct Task<'a> {
     pub source: &'a Source,
     pub criterion: &'a Criterion,

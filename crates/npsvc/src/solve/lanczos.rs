@@ -5,15 +5,18 @@ use faer::{Mat, Par};
 
 use crate::algebra::{add_scaled, column, inner, symmetric_eigen};
 
-/// An eigenpair and what vouches for it.
+/// An eigenpair and its error bound.
 #[derive(Clone, Debug)]
 pub struct Eigenpair {
+    /// The eigenvalue.
     pub value: f64,
-    /// Of norm one.
+    /// The eigenvector, of norm one.
     pub vector: Vec<f64>,
-    /// `|A v - value v|`: some eigenvalue lies within this of `value`.
+    /// `|A v - value v|`. An eigenvalue of `A` is at most this far from `value`.
     pub residual: f64,
+    /// Size of the Krylov basis.
     pub iterations: usize,
+    /// Whether the residual is within the tolerance.
     pub converged: bool,
 }
 
@@ -23,8 +26,8 @@ pub fn largest(n: usize, tolerance: f64, apply: impl FnMut(&[f64]) -> Vec<f64>) 
 }
 
 /// The top eigenpair of an operator `A = L K` that is symmetric in the inner product `x^T K y`:
-/// `metric(x)` is `K x` and `apply(K x)` is `L K x`. The start is the constant vector with a small
-/// ripple, so that the answer is reproducible and no symmetry hides an eigenvector.
+/// `metric(x)` is `K x` and `apply(K x)` is `L K x`. The start vector is fixed, so that the result is
+/// reproducible, and irregular, so that it is not orthogonal to an eigenvector by symmetry.
 pub fn largest_in_metric(
     n: usize,
     tolerance: f64,
@@ -32,7 +35,7 @@ pub fn largest_in_metric(
     mut apply: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Eigenpair {
     const LARGEST_BASIS: usize = 200;
-    let mut next: Vec<f64> = (0..n).map(|i| 1.0 + ripple(i)).collect();
+    let mut next: Vec<f64> = (0..n).map(start_vector_entry).collect();
     let (mut basis, mut duals) = (Vec::<Vec<f64>>::new(), Vec::<Vec<f64>>::new());
     let (mut alphas, mut betas) = (Vec::new(), Vec::<f64>::new());
     loop {
@@ -85,14 +88,14 @@ fn top_of_tridiagonal(alphas: &[f64], betas: &[f64]) -> (f64, Vec<f64>) {
     });
     match symmetric_eigen(t.as_ref(), Par::Seq) {
         Some((values, vectors)) => (values[m - 1], column(vectors.as_ref(), m - 1).to_vec()),
-        // Only for entries that are not finite; the caller sees a residual that is not either.
+        // Entries are not finite. The caller sees this by the residual.
         None => (f64::NAN, vec![f64::NAN; m]),
     }
 }
 
-/// A fixed pattern in [-1/4, 1/4] without a short period.
-fn ripple(i: usize) -> f64 {
-    0.5 * ((i as f64 * 0.754_877_666_246_692_8).fract() - 0.5)
+/// One plus a fixed pattern in [-1/4, 1/4] without a short period.
+fn start_vector_entry(i: usize) -> f64 {
+    1.0 + 0.5 * ((i as f64 * 0.754_877_666_246_692_8).fract() - 0.5)
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 //! min_{tau >= 0, 1^T tau = 1}  1/2 tau^T G tau - h^T tau
 //! ```
 //!
-//! Mass moves to the coordinate with the smallest gradient from the one that lowers the objective most,
-//! which is exact along that edge. Since the gap to the optimum is at most `tau^T g - min_l g_l` for the
-//! gradient `g`, that number is both the stopping rule and the certificate.
+//! A step moves mass to the coordinate with the smallest gradient, from the coordinate that decreases
+//! the objective most, to the minimum along that edge. The Frank-Wolfe gap `tau^T g - min_l g_l` with
+//! the gradient `g` bounds the distance to the optimum. It is both the stopping rule and the gap of
+//! the certificate.
 
 use faer::MatRef;
 
@@ -68,7 +69,7 @@ pub fn solve(
     }
 }
 
-/// The only coordinate with mass, if there is but one.
+/// The coordinate that has all the mass, if there is one.
 fn single(tau: &[f64]) -> Option<usize> {
     let mut some = (0..tau.len()).filter(|&i| tau[i] > 0.0);
     some.next().filter(|_| some.next().is_none())
@@ -82,8 +83,8 @@ fn frank_wolfe_gap(tau: &[f64], gradient: &[f64]) -> f64 {
         .sum()
 }
 
-/// From the smallest gradient, the partner whose edge lowers the objective most, and how much mass
-/// to move. `None` when no edge descends.
+/// The edge to the smallest gradient that decreases the objective most, as the coordinates `from` and
+/// `to` and the mass to move. `None` if no edge descends.
 fn best_edge(g: MatRef<'_, f64>, tau: &[f64], gradient: &[f64]) -> Option<(usize, usize, f64)> {
     let to = (0..tau.len()).min_by(|&a, &b| gradient[a].total_cmp(&gradient[b]))?;
     let mut best: Option<(f64, usize, f64)> = None;

@@ -219,38 +219,35 @@ impl<'a> InteriorPoint<'a> {
 
     /// The Newton step towards complementarity `target`, corrected for the products of `earlier`.
     fn changes(&self, system: &NewtonSystem, target: f64, earlier: &[Change]) -> Vec<Change> {
-        // Complementarity to aim at for both bounds, and the right-hand side, of each half.
-        let aims = |(half, change): (&HalfCoordinate, &Change)| {
-            let aim = |b: usize| target - SIDES[b] * change.value * change.multipliers[b];
-            let (aims, [s, t]) = ([aim(0), aim(1)], half.distances);
-            (aims, aims[0] / s - aims[1] / t - self.slope(half))
-        };
-        let aims: Vec<([f64; 2], f64)> = self.halves.iter().zip(earlier).map(aims).collect();
+        let (halves, barrier) = (&self.halves, &system.barrier);
         let inverse_barrier = &system.inverse_barrier;
+        // The complementarity to aim at, for both bounds of each half.
+        let aims = |change: &Change| {
+            [0, 1].map(|b| target - SIDES[b] * change.value * change.multipliers[b])
+        };
+        let aims: Vec<[f64; 2]> = earlier.iter().map(aims).collect();
+        let right_of = |a: usize| {
+            let ([s, t], [aim_s, aim_t]) = (halves[a].distances, aims[a]);
+            aim_s / s - aim_t / t - self.slope(&halves[a])
+        };
         let mut right = Mat::zeros(self.x.len(), 1);
-        for ((half, (_, right_half)), barrier) in self.halves.iter().zip(&aims).zip(&system.barrier)
-        {
+        for (a, half) in halves.iter().enumerate() {
             let i = half.coordinate;
-            right[(i, 0)] += half.sign * right_half / (barrier * inverse_barrier[i]);
+            right[(i, 0)] += half.sign * right_of(a) / (barrier[a] * inverse_barrier[i]);
         }
         let mut dx = right.clone();
         system.cholesky.solve(dx.as_mut());
-        let change =
-            |((half, (aims, right_half)), barrier): ((&HalfCoordinate, &([f64; 2], f64)), &f64)| {
-                let i = half.coordinate;
-                let h_dx = right[(i, 0)] - dx[(i, 0)] / inverse_barrier[i];
-                let value = (right_half - half.sign * h_dx) / barrier;
-                let multiplier = |b: usize| {
-                    let old = half.multipliers[b];
-                    (aims[b] - SIDES[b] * old * value) / half.distances[b] - old
-                };
-                Change {
-                    value,
-                    multipliers: [multiplier(0), multiplier(1)],
-                }
-            };
-        let halves = self.halves.iter().zip(&aims).zip(&system.barrier);
-        halves.map(change).collect()
+        let change = |(a, half): (usize, &HalfCoordinate)| {
+            let i = half.coordinate;
+            let h_dx = right[(i, 0)] - dx[(i, 0)] / inverse_barrier[i];
+            let value = (right_of(a) - half.sign * h_dx) / barrier[a];
+            let multipliers = [0, 1].map(|b| {
+                let old = half.multipliers[b];
+                (aims[a][b] - SIDES[b] * old * value) / half.distances[b] - old
+            });
+            Change { value, multipliers }
+        };
+        halves.iter().enumerate().map(change).collect()
     }
 
     /// How far a step can go, at most 1: `share` of the way to the first bound.

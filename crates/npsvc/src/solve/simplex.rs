@@ -117,8 +117,11 @@ fn objective(tau: &[f64], gradient: &[f64], h: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use faer::{Mat, Par};
+    use proptest::prelude::*;
+
     use super::*;
-    use faer::Mat;
+    use crate::algebra::product;
 
     #[test]
     fn a_zero_matrix_puts_all_weight_on_the_largest_gain() {
@@ -135,5 +138,39 @@ mod tests {
         let (tau, certificate) = solve(g.as_ref(), &[0.0; 4], &[1.0, 0.0, 0.0, 0.0], 1e-14);
         assert!(tau.iter().all(|t| (t - 0.25).abs() < 1e-12), "{tau:?}");
         assert!(certificate.converged() && certificate.gap >= 0.0);
+    }
+
+    prop_compose! {
+        /// A factor of `G`, and `h`.
+        fn problems()(k in 1..8_usize)(
+            entries in prop::collection::vec(-1.0..1.0, 3 * k),
+            h in prop::collection::vec(-1.0..1.0, k),
+        ) -> (Mat<f64>, Vec<f64>) {
+            (Mat::from_fn(3, h.len(), |a, i| entries[3 * i + a]), h)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn solutions_are_on_the_simplex_and_certified((rows, h) in problems()) {
+            let k = h.len();
+            let g = product(rows.transpose(), rows.as_ref(), Par::Seq);
+            let (tau, certificate) = solve(g.as_ref(), &h, &vec![1.0 / k as f64; k], 1e-9);
+            prop_assert!(certificate.converged());
+            prop_assert!(tau.iter().all(|&t| t >= 0.0));
+            prop_assert!((tau.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            prop_assert!(certificate.gap >= 0.0);
+            // The dual is a bound on the objective of each vertex.
+            for i in 0..k {
+                prop_assert!(certificate.dual <= 0.5 * g[(i, i)] - h[i] + 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_never_certified() {
+        let g = Mat::<f64>::identity(2, 2);
+        let (_, certificate) = solve(g.as_ref(), &[f64::NAN, 0.0], &[0.5; 2], 1e-9);
+        assert_eq!(certificate.termination, Termination::NumericalError);
     }
 }

@@ -152,4 +152,17 @@ mod tests {
         let gram = product(frame.at.as_ref(), frame.atk.transpose(), Par::Seq);
         assert!((gram - Mat::<f64>::identity(3, 3)).norm_max() < 1e-10);
     }
+
+    #[test]
+    fn frames_are_orthonormal_and_nearest_to_themselves() {
+        let x = Mat::from_fn(12, 30, |a, i| ((3 * a + 7 * i + a * i) as f64).sin());
+        let mt = Mat::from_fn(5, 30, |j, i| ((5 * i + 11 * j + i * j) as f64).cos());
+        let k = Matrix::Factor(x.as_ref());
+        let frame = Frame::nearest(mt.as_ref(), k, Par::Seq);
+        let gram = product(frame.at.as_ref(), frame.atk.transpose(), Par::Seq);
+        assert!((gram - Mat::<f64>::identity(5, 5)).norm_max() < 1e-9);
+        let again = Frame::nearest(frame.at.as_ref(), k, Par::Seq);
+        assert!(frame.distance(&again) < 1e-6);
+        assert_eq!(frame.rank(), 5);
+    }
 }

@@ -46,8 +46,9 @@ pub fn largest_in_metric(
             let (value, weights) = top_of_tridiagonal(&alphas, &betas[1..]);
             let residual = beta * weights[steps - 1].abs();
             let exhausted = steps == n || beta == 0.0;
-            let converged = exhausted || residual <= tolerance * value.abs();
-            if converged || steps == LARGEST_BASIS || !residual.is_finite() {
+            let is_met = exhausted || residual <= tolerance * value.abs();
+            let converged = is_met && value.is_finite() && residual.is_finite();
+            if is_met || steps == LARGEST_BASIS || !residual.is_finite() {
                 let mut vector = vec![0.0; n];
                 for (weight, basis) in weights.iter().zip(&basis) {
                     add_scaled(&mut vector, *weight, basis);
@@ -132,5 +133,11 @@ mod tests {
         let found = largest(4, 1e-12, |x| vec![0.0; x.len()]);
         assert!(found.converged);
         assert_eq!(found.value, 0.0);
+    }
+
+    #[test]
+    fn an_operator_without_numbers_does_not_converge() {
+        let found = largest(4, 1e-12, |x| vec![f64::NAN; x.len()]);
+        assert!(!found.converged);
     }
 }

@@ -9,7 +9,7 @@ pub(super) struct ColumnCache {
     height: usize,
     /// Largest number of slots. At least two, because a step needs two columns.
     slots: usize,
-    data: Vec<f64>,
+    pub data: Vec<f64>,
     /// Sample whose column a slot holds.
     owner: Vec<usize>,
     /// When a slot was last used.
@@ -90,10 +90,5 @@ impl ColumnCache {
         self.data.clear();
         self.owner.clear();
         self.used.clear();
-    }
-
-    #[cfg(test)]
-    pub fn capacity(&self) -> usize {
-        self.data.capacity()
     }
 }

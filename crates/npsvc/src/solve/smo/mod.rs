@@ -101,7 +101,7 @@ impl SvmDual<'_> {
         let (termination, iterations) = solver.run(stop.max_iter);
         let (beta, f) = solver.finish();
         let offset = self.offset(&beta, &f);
-        let report = self.report_with(&beta, offset, &f);
+        let report = self.kkt_report_with(&beta, offset, &f);
         Solution {
             beta,
             offset,
@@ -110,8 +110,8 @@ impl SvmDual<'_> {
     }
 
     /// The objectives and the violation of a point found by any solver.
-    pub fn report(&self, beta: &[f64], offset: f64) -> KktReport {
-        self.report_with(beta, offset, &self.gradient(beta))
+    pub fn kkt_report(&self, beta: &[f64], offset: f64) -> KktReport {
+        self.kkt_report_with(beta, offset, &self.gradient(beta))
     }
 
     fn sign(&self, sample: usize) -> f64 {
@@ -187,7 +187,7 @@ impl SvmDual<'_> {
         (lowest, highest)
     }
 
-    fn report_with(&self, beta: &[f64], offset: f64, f: &[f64]) -> KktReport {
+    fn kkt_report_with(&self, beta: &[f64], offset: f64, f: &[f64]) -> KktReport {
         let (mut dual, mut gap) = (0.0, 0.0);
         for (k, (&beta, &f)) in beta.iter().zip(f).enumerate() {
             let y = self.sign(k);

@@ -1,7 +1,8 @@
-use super::cache::ColumnCache;
-use super::*;
 use faer::Mat;
 use proptest::prelude::*;
+
+use super::cache::ColumnCache;
+use super::*;
 
 /// Gaussian kernel matrix of points in the plane.
 fn gram(points: &[(f64, f64)], jitter: f64) -> Mat<f64> {
@@ -19,7 +20,7 @@ fn stop(tolerance: f64) -> StopRule {
     }
 }
 
-/// Two overlapping clouds on a grid without symmetry, the first `positives` in the first.
+/// Two overlapping clouds of points without symmetry, one for each half of the samples.
 fn clouds(n: usize) -> Vec<(f64, f64)> {
     let fraction = |x: f64| x - x.floor();
     (0..n)
@@ -116,7 +117,7 @@ fn shrinking_happens_and_does_not_change_the_solution() {
         for (running, fresh) in f.iter().zip(dual.gradient(&beta)) {
             assert!((running - fresh).abs() < 1e-9);
         }
-        dual.report(&beta, dual.offset(&beta, &f))
+        dual.kkt_report(&beta, dual.offset(&beta, &f))
     };
     let (with, without) = (report(shrinking), report(solve(usize::MAX)));
     assert!(with.violation <= 1.1e-6);
@@ -137,9 +138,9 @@ fn two_slots_for_columns_are_enough() {
     small.cache = ColumnCache::with_slots(60, 2);
     let (termination, _) = small.run(1_000_000);
     assert_eq!(termination, Termination::Solved);
-    assert_eq!(small.cache.capacity(), 120);
+    assert_eq!(small.cache.data.capacity(), 120);
     let (beta, _) = small.finish();
-    let report = dual.report(&beta, 0.0);
+    let report = dual.kkt_report(&beta, 0.0);
     let whole = dual.solve(stop(1e-9)).certificate;
     assert!(report.violation <= 1e-9);
     assert!((report.dual - whole.dual).abs() <= 1e-9 * whole.dual);
@@ -206,7 +207,7 @@ proptest! {
         prop_assert!(certificate.gap >= 0.0);
         // A margin may be off by the tolerance, at a price of c per sample.
         prop_assert!(certificate.gap <= 1e-6 * c * points.len() as f64 + 1e-12);
-        let report = dual.report(&solution.beta, solution.offset);
+        let report = dual.kkt_report(&solution.beta, solution.offset);
         prop_assert!(report.violation <= 2e-6);
         // The primal objective as it is written, not as the certificate sums it.
         let f = dual.gradient(&solution.beta);

@@ -6,15 +6,9 @@ mod program;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use faer::Par;
-use ndarray::Axis;
-use npsvcpp::data::{Store, splits};
-use npsvcpp::kernel::Kernel;
 use npsvcpp::ledger::{self, Record};
-use npsvcpp::model::{Problem, registry};
-use npsvcpp::seed::Seed;
 use program::Folder;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const METHODS: [&str; 6] = [
     "svm",
@@ -115,38 +109,6 @@ fn jobs_and_threads_change_nothing() {
                 text(&folder, out, file),
                 "{out} {file}"
             );
-        }
-    }
-}
-
-/// Enough samples for products to be worth a second thread.
-#[test]
-fn threads_change_no_fit_beyond_rounding() {
-    let data = Store::new(None, true).load("optdigits").unwrap();
-    let part = &splits(&data, &Default::default(), &Seed::root(5)).unwrap()[0];
-    let of = |index: &[usize]| data.x.select(Axis(0), index);
-    let y: Vec<usize> = part.train.iter().map(|&i| data.y[i]).collect();
-    let fit = |par: Par, name: &str, scheme: &str| {
-        let (x, kernel) = (of(&part.train), Kernel::default());
-        let problem = Problem::new(x, y.clone(), 10, &kernel, 1e-6, par);
-        let params = json!({"scheme": scheme});
-        let method = registry::find(name).unwrap().configure(&params).unwrap();
-        let machine = method.fit(&problem, &Seed::root(6)).unwrap().machine;
-        let cross = problem.cross(of(&part.test).view());
-        (
-            machine.decision(cross.as_ref(), par),
-            machine.predict(cross.as_ref(), par),
-        )
-    };
-    for name in ["twsvm", "pintwsvm", "k-npsvcpp"] {
-        for scheme in ["ovr", "rvo"] {
-            let (one, two) = (
-                fit(Par::Seq, name, scheme),
-                fit(Par::rayon(2), name, scheme),
-            );
-            let apart = (&one.0 - &two.0).norm_max() / one.0.norm_max();
-            assert!(apart < 1e-3, "{name} {scheme}: {apart}");
-            assert_eq!(one.1, two.1, "{name} {scheme}");
         }
     }
 }

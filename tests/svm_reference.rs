@@ -1,11 +1,8 @@
-//! The support vector machine finds LIBSVM's solution on 300 digits, whichever engine solves it.
+//! The foreign engines find LIBSVM's solution on 300 digits, as our own solver does.
 
 mod support;
 
 use faer::Par;
-use linfa::prelude::*;
-use ndarray::Array1;
-use npsvcpp::model::linfa::Learner;
 use npsvcpp::model::svm::Engine;
 use npsvcpp::model::{self, Method, Problem, Svm};
 use npsvcpp::seed::Seed;
@@ -87,11 +84,6 @@ fn reproduces_libsvm(engine: Engine) {
 }
 
 #[test]
-fn our_smo_finds_libsvms_solution() {
-    reproduces_libsvm(Engine::Smo);
-}
-
-#[test]
 fn the_libsvm_engine_finds_libsvms_solution() {
     reproduces_libsvm(Engine::Libsvm);
 }
@@ -115,43 +107,5 @@ fn the_linfa_engine_finds_nearly_libsvms_solution() {
         }
         let expected = labels(&expect["test_prediction"]);
         assert_eq!(case.predict(&fit), expected, "{key}");
-    }
-}
-
-#[test]
-fn threads_change_nothing_once_the_kernel_matrix_is_there() {
-    let [one, two] = [Par::Seq, Par::rayon(2)].map(|par| {
-        let fit = case(par).fit(10.0, 1e-3, Engine::Smo);
-        (fit.machine.coefficients, fit.machine.offsets)
-    });
-    assert_eq!(one, two);
-}
-
-#[test]
-fn linfas_dataset_leads_to_the_same_predictions() {
-    let Case { digits, expect, .. } = case(Par::Seq);
-    let y_test = labels(&reference("k_npsvcpp_digits300.json")["y_test"]);
-    // As in the file, 1 to 10.
-    let named = |classes: &[usize]| classes.iter().map(|class| class + 1).collect::<Array1<_>>();
-    let train = Dataset::new(digits.x_train, named(&digits.y_train));
-    let test = Dataset::new(digits.x_test, named(&y_test));
-    for (c, key) in [(1.0, "C=1"), (10.0, "C=10")] {
-        let svm = Svm {
-            c,
-            tolerance: 1e-8,
-            ..Svm::default()
-        };
-        let model = Learner::new(svm).jitter(1e-6).fit(&train).unwrap();
-        assert!(model.certificate().converged);
-        assert!(model.trace().is_empty());
-        assert_eq!(model.labels(), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-
-        let predicted = model.predict(&test);
-        let expected = numbers(&expect[key]["test_prediction"]);
-        let expected: Vec<usize> = expected.into_iter().map(|label| label as usize).collect();
-        assert_eq!(predicted.to_vec(), expected, "{key}");
-        let accuracy = predicted.confusion_matrix(&test).unwrap().accuracy();
-        let percent = expect[key]["test_accuracy_percent"].as_f64().unwrap();
-        assert!((100.0 * f64::from(accuracy) - percent).abs() < 1e-4);
     }
 }

@@ -2,6 +2,10 @@
 
 #![warn(missing_docs)]
 
+// Unit tests share files with the integration tests, which name the crate.
+#[cfg(test)]
+extern crate self as npsvc;
+
 pub mod algebra;
 mod certificate;
 mod error;

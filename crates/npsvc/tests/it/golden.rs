@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use npsvc::{FitOptions, Model, Seed, TrainingSet};
+use npsvc::{Kernel, Model, Seed, TrainingSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::support::{Digits, method, methods};
+use super::digits::Digits;
+use super::support::{Entry, fit, method, methods, pivoted};
 
 /// What is kept of a fit.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -72,36 +73,19 @@ fn golden(model: &Model) -> Golden {
     }
 }
 
-fn fit(name: &str, params: &Value, set: &TrainingSet) -> Golden {
-    let options = FitOptions::seeded(Seed::root(3));
-    golden(&method(name, params).fit(set, options).unwrap())
-}
-
 /// The parameter sets of a method: each scheme and bias that it has.
-fn variants(defaults: &Value) -> Vec<Value> {
-    let schemes: &[&str] = if defaults.get("scheme").is_some() {
-        &["ovr", "rvo"]
-    } else {
-        &[""]
-    };
-    let biases: &[bool] = if defaults.get("bias").is_some() {
-        &[false, true]
-    } else {
-        &[false]
-    };
+fn variants(entry: &Entry) -> Vec<Value> {
     let mut found = Vec::new();
-    for &scheme in schemes {
-        for &bias in biases {
-            let mut params = json!({});
-            if !scheme.is_empty() {
-                params["scheme"] = json!(scheme);
+    for scheme in entry.schemes() {
+        for bias in [false, true] {
+            let mut params = scheme.clone();
+            if bias && !entry.has("bias") {
+                continue;
             }
             if bias {
                 params["bias"] = json!(true);
             }
-            if defaults.get("d").is_some() {
-                params["d"] = json!(8);
-            }
+            entry.set_dimensions(&mut params, 8);
             found.push(params);
         }
     }
@@ -120,12 +104,16 @@ fn compute() -> File {
             }
             let set = |threads: usize| match storage {
                 "full" => digits.set().with_threads(threads),
-                _ => digits.pivoted(40).with_threads(threads),
+                _ => (digits.stored(&Kernel::default(), pivoted(Some(40), 1e-6)))
+                    .with_threads(threads),
             };
-            for params in variants(defaults) {
+            for params in variants(&entry) {
                 let key = format!("{name} {storage} {params}");
-                fits.insert(format!("{key} 2 threads"), fit(name, &params, &set(2)));
-                fits.insert(key, fit(name, &params, &set(1)));
+                fits.insert(
+                    format!("{key} 2 threads"),
+                    golden(&fit(name, &params, &set(2), 3)),
+                );
+                fits.insert(key, golden(&fit(name, &params, &set(1), 3)));
             }
             for (key, golden) in sweep(name, defaults, &set(1)) {
                 fits.insert(format!("{name} {storage} sweep {key}"), golden);

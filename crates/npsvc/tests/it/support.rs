@@ -1,11 +1,8 @@
-//! The digits that all reference numbers were computed on, and methods by name.
+//! Every method by name, with parameters as JSON.
 
-use std::path::Path;
-
-use npsvc::ndarray::Array2;
 use npsvc::{
-    Ctwsvm, Gepsvm, KNpsvcpp, Kernel, Lstwsvm, Method, Nhsvm, Npsvm, Pintwsvm, Rmtbsvm, Storage,
-    Svm, TrainingSet, Twsvm,
+    Ctwsvm, FitOptions, Gepsvm, KNpsvcpp, Lstwsvm, Method, Model, Nhsvm, Npsvm, Pintwsvm, Rmtbsvm,
+    Scheme, Seed, Storage, Svm, TrainingSet, Twsvm,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +30,43 @@ fn entry<M: Method + Default + Serialize + DeserializeOwned + 'static>() -> Entr
     }
 }
 
+impl Entry {
+    pub fn has(&self, parameter: &str) -> bool {
+        self.defaults.get(parameter).is_some()
+    }
+
+    /// Every method but the one-versus-one SVM has hyperplanes for single classes.
+    pub fn is_nonparallel(&self) -> bool {
+        self.has("scheme")
+    }
+
+    /// One set of parameters per scheme.
+    pub fn schemes(&self) -> Vec<Value> {
+        match self.is_nonparallel() {
+            true => vec![
+                json!({"scheme": Scheme::Ovr}),
+                json!({"scheme": Scheme::Rvo}),
+            ],
+            false => vec![json!({})],
+        }
+    }
+
+    /// Asks for this relative duality gap, if the method can choose it.
+    pub fn set_accuracy(&self, params: &mut Value, gap: f64) {
+        let names = ["qp_tolerance", "tolerance"].into_iter();
+        if let Some(name) = names.into_iter().find(|name| self.has(name)) {
+            params[name] = json!(gap);
+        }
+    }
+
+    /// The dimensions of a learned representation, if the method has one.
+    pub fn set_dimensions(&self, params: &mut Value, d: usize) {
+        if self.has("d") {
+            params["d"] = json!(d);
+        }
+    }
+}
+
 /// Every method.
 pub fn methods() -> Vec<Entry> {
     vec![
@@ -56,55 +90,13 @@ pub fn method(name: &str, params: &Value) -> Box<dyn Method> {
     (entry.unwrap().configure)(params)
 }
 
-/// A reference file.
-pub fn reference(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/reference")
-        .join(name);
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+/// A fit of the method called `name`.
+pub fn fit(name: &str, params: &Value, set: &TrainingSet, seed: u64) -> Model {
+    let options = FitOptions::seeded(Seed::root(seed));
+    let model = method(name, params).fit(set, options);
+    model.unwrap_or_else(|error| panic!("{name} {params}: {error}"))
 }
 
-/// 300 training and 200 test samples of the UCI optical digits, classes 0..10.
-pub struct Digits {
-    pub x_train: Array2<f64>,
-    pub y_train: Vec<usize>,
-    pub x_test: Array2<f64>,
-}
-
-impl Digits {
-    pub fn load() -> Self {
-        let file = reference("k_npsvcpp_digits300.json");
-        Self {
-            x_train: matrix(&file["x_train"]),
-            y_train: labels(&file["y_train"]),
-            x_test: matrix(&file["x_test"]),
-        }
-    }
-
-    /// The training set with the reference kernel: Gaussian, mean squared distance, jitter 1e-6.
-    pub fn set(&self) -> TrainingSet {
-        let (x, y) = (self.x_train.clone(), self.y_train.clone());
-        TrainingSet::new(x, y, &Kernel::default()).unwrap()
-    }
-
-    /// The same with a pivoted factor of this rank.
-    pub fn pivoted(&self, rank: usize) -> TrainingSet {
-        let storage = Storage::Pivoted {
-            rank: Some(rank),
-            tolerance: 1e-6,
-        };
-        self.set().with_storage(storage).unwrap()
-    }
-}
-
-/// An array of rows.
-pub fn matrix(value: &Value) -> Array2<f64> {
-    let rows: Vec<Vec<f64>> = serde_json::from_value(value.clone()).unwrap();
-    Array2::from_shape_fn((rows.len(), rows[0].len()), |(i, j)| rows[i][j])
-}
-
-/// Labels 1..=10 as classes 0..10.
-pub fn labels(value: &Value) -> Vec<usize> {
-    let labels: Vec<usize> = serde_json::from_value(value.clone()).unwrap();
-    labels.into_iter().map(|label| label - 1).collect()
+pub fn pivoted(rank: Option<usize>, tolerance: f64) -> Storage {
+    Storage::Pivoted { rank, tolerance }
 }

@@ -5,14 +5,15 @@
 //! values of the functions on the training samples. The objectives here are computed from the trained
 //! machines by their definitions, not taken from the certificates.
 
-mod support;
-
 use faer::{Mat, Par};
-use ndarray::Axis;
-use npsvcpp::model::{Ctwsvm, Fit, Gepsvm, Method, Nhsvm, Problem, Rmtbsvm, Rule, Scheme};
-use npsvcpp::seed::Seed;
+use npsvc::kernel::Laplacian;
+use npsvc::ndarray::Axis;
+use npsvc::{Ctwsvm, FitOptions, Gepsvm, Method, Model, Nhsvm, Rmtbsvm, Rule, Scheme, TrainingSet};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use support::{Digits, labels, matrix, numbers, reference};
+
+use super::digits::{Digits, labels, matrix, numbers, reference};
+use super::samples::{expand, values};
 
 /// Relative duality gap of our convex problems. Those of the references are below 1e-11.
 const TOLERANCE: f64 = 1e-10;
@@ -25,11 +26,11 @@ const OBJECTIVE: f64 = 1e-9;
 /// 1e-4. But both solvers end with the right active set, so their answers differ by less than 1e-8.
 const DECISION: f64 = 1e-6;
 
-/// The reference file of a method and the problem that it is about.
+/// The reference file of a method and the training set that it is about.
 struct Reference {
     file: Value,
     digits: Digits,
-    problem: Problem,
+    set: TrainingSet,
 }
 
 impl Reference {
@@ -46,12 +47,8 @@ impl Reference {
             y_train: kept.iter().map(|&i| all.y_train[i]).collect(),
             ..all
         };
-        let problem = digits.problem(Par::Seq);
-        Self {
-            file,
-            digits,
-            problem,
-        }
+        let set = digits.set();
+        Self { file, digits, set }
     }
 
     fn cases(&self) -> &[Value] {
@@ -65,13 +62,13 @@ impl Reference {
     }
 
     /// Fits with parameters as a spec has them.
-    fn fit<M: Method>(&self, parameters: &Value) -> (M, Trained<'_>) {
+    fn fit<M: Method + DeserializeOwned>(&self, parameters: &Value) -> (M, Trained<'_>) {
         let method: M = serde_json::from_value(parameters.clone()).unwrap();
-        let fit = method.fit(&self.problem, &Seed::root(0)).unwrap();
+        let model = method.fit(&self.set, FitOptions::default()).unwrap();
         let trained = Trained {
-            problem: &self.problem,
-            values: fit.machine.decision(self.problem.gram(), Par::Seq),
-            fit,
+            set: &self.set,
+            values: expand(self.set.full_matrix(), model.machine()),
+            model,
         };
         (method, trained)
     }
@@ -83,9 +80,8 @@ impl Reference {
             .map(|(norm, scale)| norm * scale.abs())
             .collect();
         close(&norms, &numbers(&case["norms"]), DECISION, name);
-        let cross = self.problem.cross(self.digits.x_test.view());
-        let machine = &trained.fit.machine;
-        let found = machine.decision(cross.as_ref(), Par::Seq);
+        let rows = self.digits.x_test.view();
+        let found = values(&self.set, &trained.model, rows);
         let expected = matrix(&case["decision"]);
         for ((i, l), expected) in expected.indexed_iter() {
             let found = scales[l] * found[(i, l)];
@@ -94,21 +90,21 @@ impl Reference {
                 "{name}, sample {i}, class {l}: {found} instead of {expected}"
             );
         }
-        let predicted = machine.predict(cross.as_ref(), Par::Seq);
+        let predicted = trained.model.predict(rows).unwrap();
         assert_eq!(predicted, labels(&case["test_prediction"]), "{name}");
     }
 }
 
 /// A fit, with the values of its functions on the training samples.
 struct Trained<'a> {
-    problem: &'a Problem,
-    fit: Fit,
+    set: &'a TrainingSet,
+    model: Model,
     values: Mat<f64>,
 }
 
 impl Trained<'_> {
     fn norms(&self) -> &[f64] {
-        match &self.fit.machine.rule {
+        match &self.model.machine().rule {
             Rule::Nearest { norms } | Rule::Farthest { norms } => norms,
             Rule::Vote { .. } => panic!("a nonparallel method compares distances"),
         }
@@ -132,7 +128,7 @@ impl Trained<'_> {
         far: impl Fn(f64) -> f64,
     ) -> f64 {
         let is_near = |class: usize| (class == l) == (scheme == Scheme::Ovr);
-        (self.values(l).into_iter().zip(self.problem.y()))
+        (self.values(l).into_iter().zip(self.set.y()))
             .map(|(f, &class)| if is_near(class) { near(f) } else { far(f) })
             .sum()
     }
@@ -140,7 +136,7 @@ impl Trained<'_> {
     /// The certificate is about the sum of these objectives.
     fn check_objectives(&self, found: &[f64], expected: &Value, name: &Value) {
         close(found, &numbers(expected), OBJECTIVE, name);
-        let (total, certificate) = (found.iter().sum(), &self.fit.certificate);
+        let (total, certificate) = (found.iter().sum(), self.model.certificate());
         close(&[certificate.primal], &[total], OBJECTIVE, name);
         assert!(
             certificate.gap >= 0.0 && certificate.gap <= 1e-7 * total,
@@ -164,8 +160,10 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, name: &Value) {
 }
 
 /// Every step of a reweighted method, by fits with one, two, ... reweightings, then the answer.
-fn check_reweighted<M: Method>(objective: impl Fn(&M, &Trained, usize) -> f64) {
-    let reference = Reference::load(M::NAME);
+fn check_reweighted<M: Method + Default + DeserializeOwned>(
+    objective: impl Fn(&M, &Trained, usize) -> f64,
+) {
+    let reference = Reference::load(M::default().info().name);
     for case in reference.cases() {
         let mut parameters = case["parameters"].clone();
         parameters["tolerance"] = json!(TOLERANCE);
@@ -182,7 +180,7 @@ fn check_reweighted<M: Method>(objective: impl Fn(&M, &Trained, usize) -> f64) {
             check(&shorter, expected);
         }
         let trained = check(&parameters, steps.last().unwrap());
-        assert_eq!(case["has_settled"], trained.fit.certificate.converged);
+        assert_eq!(case["has_settled"], trained.model.certificate().converged());
         reference.check_answer(case, &trained, &[1.0; 10]);
     }
 }
@@ -202,7 +200,8 @@ fn rmtbsvm() {
         let near = |f: f64| f.abs().min(method.epsilon);
         let far = |f: f64| method.c * hinge(f);
         let f = trained.values(l);
-        let bent = (trained.problem.laplacian(&method.graph)).times_vector(&f);
+        let laplacian = Laplacian::new(trained.set.x(), &method.graph, Par::Seq);
+        let bent = laplacian.times_vector(&f);
         let manifold: f64 = f.iter().zip(&bent).map(|(f, bent)| f * bent).sum();
         0.5 * (method.r * trained.squared_norm(l) + method.mu * manifold)
             + trained.losses(method.scheme, l, near, far)
@@ -231,13 +230,13 @@ fn nhsvm() {
             };
             let pairs = near.values(l).into_iter().zip(far.values(l));
             0.5 * method.r * (near.squared_norm(l) + far.squared_norm(l))
-                + pairs.zip(reference.problem.y()).map(loss).sum::<f64>()
+                + pairs.zip(reference.set.y()).map(loss).sum::<f64>()
         };
         let found: Vec<f64> = (0..10).map(objective).collect();
         let is_ovr = case["parameters"]["scheme"] == "ovr";
         let trained = if is_ovr { near } else { far };
         trained.check_objectives(&found, &case["objective_by_class"], &case["parameters"]);
-        assert!(trained.fit.certificate.converged);
+        assert!(trained.model.certificate().converged());
         reference.check_answer(case, &trained, &[1.0; 10]);
     }
 }
@@ -258,10 +257,10 @@ fn gepsvm() {
         };
         let found: Vec<f64> = (0..10).map(ratio).collect();
         trained.check_objectives(&found, &case["objective_by_class"], &case["parameters"]);
-        assert!(trained.fit.certificate.converged);
+        assert!(trained.model.certificate().converged());
         let expected = matrix(&case["decision"]);
-        let cross = reference.problem.cross(reference.digits.x_test.view());
-        let decision = trained.fit.machine.decision(cross.as_ref(), Par::Seq);
+        let rows = reference.digits.x_test.view();
+        let decision = values(&reference.set, &trained.model, rows);
         let scale = |l: usize| {
             let largest = (0..expected.nrows()).max_by(|&i, &j| {
                 let size = |i: usize| expected[(i, l)].abs();

@@ -1,26 +1,22 @@
 //! The convex nonparallel methods reach Clarabel's optima, summed over the classes, and its
 //! predictions. No class can be better than its optimum, so the excess of the sum bounds that of each.
 
-mod support;
-
-use faer::Par;
-use npsvcpp::model::{Fit, Lstwsvm, Method, Npsvm, Pintwsvm, Scheme, Twsvm};
-use npsvcpp::seed::Seed;
+use npsvc::{FitOptions, Lstwsvm, Method, Model, Npsvm, Pintwsvm, Scheme, TrainingSet, Twsvm};
 use serde_json::Value;
-use support::{Digits, labels, numbers, reference};
+
+use super::digits::{Digits, labels, numbers, reference};
 
 const TOLERANCE: f64 = 1e-8;
 
-fn check(name: &str, fit: impl Fn(&npsvcpp::model::Problem, Scheme) -> Fit) {
+fn check(name: &str, fit: impl Fn(&TrainingSet, Scheme) -> Model) {
     let digits = Digits::load();
-    let problem = digits.problem(Par::Seq);
-    let cross = problem.cross(digits.x_test.view());
+    let set = digits.set();
     let file = reference("nonparallel_digits300.json");
     for scheme in [Scheme::Ovr, Scheme::Rvo] {
         let expected = &file["expect"][name][scheme.name()];
-        let fit = fit(&problem, scheme);
-        check_sum(name, &expected["objective_by_class"], &fit);
-        let predicted = fit.machine.predict(cross.as_ref(), Par::Seq);
+        let model = fit(&set, scheme);
+        check_sum(name, &expected["objective_by_class"], &model);
+        let predicted = model.predict(digits.x_test.view()).unwrap();
         assert_eq!(
             predicted,
             labels(&expected["test_prediction"]),
@@ -30,16 +26,16 @@ fn check(name: &str, fit: impl Fn(&npsvcpp::model::Problem, Scheme) -> Fit) {
     }
 }
 
-fn check_sum(name: &str, expected: &Value, fit: &Fit) {
+fn check_sum(name: &str, expected: &Value, model: &Model) {
     let expected: f64 = numbers(expected).iter().sum();
-    let certificate = fit.certificate;
+    let certificate = model.certificate();
     let relative = (certificate.primal - expected).abs() / expected;
     assert!(
         relative < 1e-6,
         "{name}: {} instead of {expected}",
         certificate.primal
     );
-    assert!(certificate.converged, "{name}: {certificate:?}");
+    assert!(certificate.converged(), "{name}: {certificate:?}");
     assert!(
         certificate.gap >= 0.0 && certificate.gap < 1e-6 * expected,
         "{certificate:?}"
@@ -48,7 +44,7 @@ fn check_sum(name: &str, expected: &Value, fit: &Fit) {
 
 #[test]
 fn twsvm() {
-    check("twsvm", |problem, scheme| {
+    check("twsvm", |set, scheme| {
         let method = Twsvm {
             c: 2.0,
             r: 0.2,
@@ -56,26 +52,26 @@ fn twsvm() {
             tolerance: TOLERANCE,
             ..Default::default()
         };
-        method.fit(problem, &Seed::root(0)).unwrap()
+        method.fit(set, FitOptions::default()).unwrap()
     });
 }
 
 #[test]
 fn lstwsvm() {
-    check("lstwsvm", |problem, scheme| {
+    check("lstwsvm", |set, scheme| {
         let method = Lstwsvm {
             c: 2.0,
             r: 0.2,
             scheme,
             ..Default::default()
         };
-        method.fit(problem, &Seed::root(0)).unwrap()
+        method.fit(set, FitOptions::default()).unwrap()
     });
 }
 
 #[test]
 fn npsvm() {
-    check("npsvm", |problem, scheme| {
+    check("npsvm", |set, scheme| {
         let method = Npsvm {
             c: 2.0,
             c1: 1.0,
@@ -85,13 +81,13 @@ fn npsvm() {
             tolerance: TOLERANCE,
             ..Default::default()
         };
-        method.fit(problem, &Seed::root(0)).unwrap()
+        method.fit(set, FitOptions::default()).unwrap()
     });
 }
 
 #[test]
 fn pintwsvm() {
-    check("pintwsvm", |problem, scheme| {
+    check("pintwsvm", |set, scheme| {
         let method = Pintwsvm {
             c: 2.0,
             tau: 0.5,
@@ -100,6 +96,6 @@ fn pintwsvm() {
             tolerance: TOLERANCE,
             ..Default::default()
         };
-        method.fit(problem, &Seed::root(0)).unwrap()
+        method.fit(set, FitOptions::default()).unwrap()
     });
 }

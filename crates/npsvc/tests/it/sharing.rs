@@ -1,0 +1,148 @@
+//! Fits of a sweep share their work (factors, graph, solutions to start from) and still
+//! give the numbers they would give by themselves.
+
+use npsvc::{Chain, Model, Seed, Sweep, TrainingSet};
+use serde_json::{Value, json};
+
+use super::digits::Digits;
+use super::samples::values;
+use super::support::{fit, method};
+
+const SEED: u64 = 3;
+
+/// Fits in a chain, and alone on a new set.
+struct Both<'a> {
+    digits: &'a Digits,
+    set: &'a TrainingSet,
+    sweep: Sweep<'a>,
+    chain: Chain,
+}
+
+impl<'a> Both<'a> {
+    fn new(digits: &'a Digits, set: &'a TrainingSet) -> Self {
+        let sweep = set.sweep();
+        Self {
+            digits,
+            set,
+            chain: sweep.chain(),
+            sweep,
+        }
+    }
+
+    fn fit(&mut self, name: &str, params: &Value) -> [Model; 2] {
+        let method = method(name, params);
+        let shared = self.chain.fit(&self.sweep, &*method, &Seed::root(SEED));
+        let alone = fit(name, params, &self.digits.set(), SEED);
+        [shared.unwrap(), alone]
+    }
+
+    fn values(&self, model: &Model) -> faer::Mat<f64> {
+        values(self.set, model, self.digits.x_test.view())
+    }
+}
+
+/// Fits all points in one chain of a sweep, and each on a new set.
+fn check(name: &str, points: &[Value]) {
+    let digits = Digits::load();
+    let set = digits.set();
+    let mut both = Both::new(&digits, &set);
+    for params in points {
+        let [shared, alone] = both.fit(name, params);
+        assert!(shared.certificate().gap >= 0.0);
+        let (one, other) = (both.values(&shared), both.values(&alone));
+        let apart = (&one - &other).norm_max() / other.norm_max();
+        assert!(apart < 1e-4, "{name} {params}: {apart}");
+        assert_eq!(
+            shared.predict(digits.x_test.view()),
+            alone.predict(digits.x_test.view()),
+            "{name} {params}"
+        );
+    }
+}
+
+fn grid(scheme: &str, r: &str, tolerance: &str) -> Vec<Value> {
+    let mut points = Vec::new();
+    for value in [0.05, 0.5] {
+        for c in [0.1, 1.0, 10.0] {
+            points.push(json!({"scheme": scheme, "c": c, r: value, tolerance: 1e-9}));
+        }
+    }
+    points
+}
+
+#[test]
+fn convex_methods() {
+    for scheme in ["ovr", "rvo"] {
+        for name in ["twsvm", "npsvm", "pintwsvm"] {
+            check(name, &grid(scheme, "r", "tolerance"));
+        }
+    }
+}
+
+#[test]
+fn fits_along_gamma_share_their_iterations_to_the_bit() {
+    let digits = Digits::load();
+    let set = digits.set();
+    let mut both = Both::new(&digits, &set);
+    for scheme in ["ovr", "rvo"] {
+        // The same way, shorter, longer, on another one, and back.
+        for (gamma, tau_momentum, max_iter) in [
+            (0.0, 1.0, 4),
+            (4.0, 1.0, 4),
+            (5.0, 1.0, 2),
+            (40.0, 1.0, 6),
+            (40.0, 0.75, 6),
+            (4.0, 1.0, 4),
+        ] {
+            let params = json!({
+                "scheme": scheme, "gamma": gamma, "tau_momentum": tau_momentum,
+                "max_iter": max_iter, "tolerance": 0.0,
+            });
+            let [shared, alone] = both.fit("k-npsvcpp", &params);
+            assert_eq!(shared.trace(), alone.trace(), "{params}");
+            assert_eq!(both.values(&shared), both.values(&alone), "{params}");
+        }
+    }
+}
+
+#[test]
+fn k_npsvcpp() {
+    for scheme in ["ovr", "rvo"] {
+        check("k-npsvcpp", &grid(scheme, "r1", "qp_tolerance"));
+    }
+}
+
+#[test]
+fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
+    let digits = Digits::load();
+    for (scheme, qp_tolerance, within) in [
+        ("ovr", 1e-9, 1e-6),
+        ("rvo", 1e-9, 1e-6),
+        ("rvo", 1e-5, 1e-3),
+    ] {
+        let set = digits.set();
+        let mut both = Both::new(&digits, &set);
+        let mut along_c = |c: f64| {
+            let params =
+                json!({"scheme": scheme, "c": c, "max_iter": 3, "qp_tolerance": qp_tolerance});
+            let [shared, alone] = both.fit("k-npsvcpp", &params);
+            let values = [both.values(&shared), both.values(&alone)];
+            (shared, alone, values)
+        };
+        let (largest, ..) = along_c(1000.0);
+        let (large, alone, [one, other]) = along_c(100.0);
+        // One fit for both, and the one that would have been made.
+        assert_eq!(large.trace(), largest.trace());
+        let primal = alone.certificate().primal;
+        assert!((large.certificate().primal - primal).abs() < within * primal);
+        let apart = (one - &other).norm_max() / other.norm_max();
+        assert!(apart < within, "{scheme}: {apart}");
+        // Here the bound is felt.
+        let (small, alone, _) = along_c(0.01);
+        assert_eq!(small.trace(), alone.trace());
+        assert!(small.certificate().primal < 0.9 * largest.certificate().primal);
+        // Back up, the fits below say nothing about a larger bound.
+        let (again, alone, _) = along_c(0.1);
+        assert_eq!(again.trace(), alone.trace());
+    }
+}

@@ -19,17 +19,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use faer::Par;
 use ndarray::Array2;
 use npsvcpp::data::{Encoder, Store};
-use npsvcpp::deep::features as features_of;
-use npsvcpp::kernel::Kernel;
-use npsvcpp::model::deep::Surroundings;
-use npsvcpp::model::{Pictures, Problem, registry};
+use npsvcpp::model::{TraceRow, registry};
+use npsvcpp::networks::{self, Samples, TrainOptions, TrainingData};
 use npsvcpp::seed::Seed;
 use npsvcpp::spec::EncoderSpec;
 use rand_distr::{Distribution, StandardNormal};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The most that a training may cost, in one that computes the features in every epoch.
 const MOST_WITH_FEATURES: f64 = 0.3;
@@ -49,7 +46,7 @@ const BATCH: usize = 64;
 const STEPS: usize = 50;
 const ROUNDS: usize = 7;
 
-fn problem(classes: usize) -> Problem {
+fn samples(classes: usize) -> Samples {
     let n = BATCH * STEPS;
     let mut rng = Seed::root(1).rng();
     let x = Array2::from_shape_fn((n, 512), |(i, j)| -> f64 {
@@ -58,19 +55,24 @@ fn problem(classes: usize) -> Problem {
         noise + centre
     });
     let y = (0..n).map(|i| i % classes).collect();
-    Problem::new(x, y, classes, &Kernel::default(), 0.0, Par::Seq)
+    let images = None;
+    Samples { x, y, images }
+}
+
+/// The epochs of a training.
+fn train(data: &TrainingData<'_>, method: &str, training: Value) -> Vec<TraceRow> {
+    let method = registry::find(method).expect("a criterion of the registry");
+    let point = method.configure(&json!({"training": training}));
+    let point = point.expect("valid parameters");
+    let criterion = point.criterion().expect("a network");
+    let fit = networks::train(criterion, data, &Seed::root(2), &TrainOptions::default());
+    fit.expect("the training succeeds").trace
 }
 
 /// Seconds of a step, the median over the epochs after the first.
-fn step(problem: &Problem, method: &str) -> f64 {
-    let params = json!({"training": {"epochs": 4, "batch": BATCH}});
-    let method = registry::find(method).expect("a criterion of the registry");
-    let configured = method.configure(&params).expect("valid parameters");
-    let network = configured.network().expect("a network");
-    let fit = network
-        .train(problem, &Seed::root(2), &Surroundings::default())
-        .expect("the training succeeds");
-    let epochs = fit.trace[1..].iter();
+fn step(data: &TrainingData<'_>, method: &str) -> f64 {
+    let trace = train(data, method, json!({"epochs": 4, "batch": BATCH}));
+    let epochs = trace[1..].iter();
     let mut seconds: Vec<f64> = epochs.filter_map(|row| row.seconds).collect();
     median(&mut seconds) / STEPS as f64
 }
@@ -186,31 +188,24 @@ fn pytorch(python: &str) -> bool {
         .expect("a collection of images")
         .resized(SIDE);
     let training: Vec<usize> = (0..TRAINED).collect();
-    let y = training.iter().map(|&i| dataset.y[i]).collect();
-    let problem = Problem::new(
-        Array2::zeros((TRAINED, 512)),
-        y,
-        2,
-        &Kernel::default(),
-        0.0,
-        Par::Seq,
-    )
-    .picturing(Some(Pictures {
-        images: images.select(&training),
-        encoder: encoder.clone(),
-    }));
+    let samples = Samples {
+        x: Array2::zeros((TRAINED, 512)),
+        y: training.iter().map(|&i| dataset.y[i]).collect(),
+        images: Some(images.select(&training)),
+    };
+    let data = TrainingData {
+        samples: &samples,
+        classes: 2,
+        encoder: Some(&encoder),
+    };
     let encode = || {
         let begun = Instant::now();
-        features_of(&images, &encoder, "cpu", None, || ()).expect("the images are encoded");
+        networks::features(&images, &encoder, "cpu", None, || ()).expect("the images are encoded");
         begun.elapsed().as_secs_f64()
     };
     let step = || {
-        let params = json!({"training": {"epochs": 2, "fine_tune": 2, "batch": BATCH}});
-        let method = registry::find("cross-entropy").expect("a criterion");
-        let configured = method.configure(&params).expect("valid parameters");
-        let network = configured.network().expect("a network");
-        let fit = network.train(&problem, &Seed::root(2), &Surroundings::default());
-        let trace = fit.expect("the training succeeds").trace;
+        let training = json!({"epochs": 2, "fine_tune": 2, "batch": BATCH});
+        let trace = train(&data, "cross-entropy", training);
         trace[1].seconds.expect("epochs are timed") / (TRAINED / BATCH) as f64
     };
     let mut is_slow = compare(
@@ -254,11 +249,16 @@ fn main() {
     }
     let mut is_slow = false;
     for classes in [10, 102] {
-        let problem = problem(classes);
+        let samples = samples(classes);
+        let data = TrainingData {
+            samples: &samples,
+            classes,
+            encoder: None,
+        };
         let (mut plain, mut levelled) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            plain.push(step(&problem, "cross-entropy"));
-            levelled.push(step(&problem, "d-npsvcpp"));
+            plain.push(step(&data, "cross-entropy"));
+            levelled.push(step(&data, "d-npsvcpp"));
         }
         let pairs = plain.iter().zip(&levelled);
         let mut ratios: Vec<f64> = pairs.map(|(plain, levelled)| levelled / plain).collect();

@@ -3,23 +3,24 @@
 use serde_json::Value;
 
 use crate::data;
-use crate::model::registry::{self, ConfigureError};
+use crate::methods::{ConfigureError, METHODS};
 use crate::paper;
 use crate::spec::{Catalogue, DatasetEntry, MethodEntry};
 
 /// All methods and datasets of this build.
 pub fn catalogue() -> Catalogue {
-    let methods = registry::all()
+    let methods = METHODS
+        .iter()
         .map(|entry| MethodEntry {
-            name: entry.name(),
-            title: entry.title(),
-            about: entry.about(),
+            name: entry.info.name,
+            title: entry.info.title,
+            about: entry.info.about,
             schema: entry.schema(),
-            check: Box::new(move |params: &Value| match entry.configure(params) {
-                Ok(configured) => Ok(configured.params()),
+            check: Box::new(move |params: &Value| match entry.point(params) {
+                Ok(point) => Ok(point.params),
                 Err(ConfigureError::Range(bad)) => {
                     let fragment = format!("is {}, expected {}", bad.found, bad.expected);
-                    Err((bad.parameter.to_owned(), fragment))
+                    Err((bad.parameter, fragment))
                 }
                 Err(ConfigureError::Shape(error)) => Err((String::new(), error.to_string())),
             }),

@@ -8,18 +8,18 @@
 //!
 //! * [`spec`] reads and validates an experiment,
 //! * [`data`] loads datasets and splits them,
-//! * [`kernel`], [`solve`] and [`model`] are the mathematics: kernels, certified optimisers, methods,
-//! * `deep`, with the feature of that name, encodes images,
+//! * [`methods`] lists the methods: those of the crate [`npsvc`], and the criteria of networks,
+//! * [`methods`] holds what every build knows of networks, and `networks`, with the feature `deep`, trains them,
 //! * [`run`] plans cells, executes them and appends to the [`ledger`],
 //! * [`stats`], [`paper`] and [`render`] turn a ledger into tables beside the paper's own numbers.
 
 mod catalogue;
 pub mod data;
-#[cfg(feature = "deep")]
-pub mod deep;
 pub mod ledger;
 mod memory;
-pub mod model;
+pub mod methods;
+#[cfg(feature = "deep")]
+pub mod networks;
 pub mod paper;
 pub mod render;
 pub mod run;
@@ -28,4 +28,3 @@ pub mod stats;
 mod wording;
 
 pub use catalogue::catalogue;
-pub use npsvc::{kernel, seed, solve};

@@ -9,13 +9,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use faer::Par;
-use ndarray::{Array2, Axis};
+use ndarray::Axis;
 use npsvcpp::data::{Encoder, Store, splits};
-use npsvcpp::kernel::Kernel;
 use npsvcpp::ledger;
-use npsvcpp::model::deep::{NetworkFit, Queries, Surroundings};
-use npsvcpp::model::{Problem, registry};
+use npsvcpp::model::registry;
+use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainingData};
 use npsvcpp::seed::Seed;
 use npsvcpp::spec::{Backbone, Conventions, EncoderSpec, Splits};
 use program::Folder;
@@ -129,9 +127,8 @@ fn planes(path: &Path) -> Tensor {
 
 /// Optical digits, a random three fifths of them for training.
 struct Digits {
-    problem: Problem,
-    test: Array2<f64>,
-    y: Vec<usize>,
+    train: Samples,
+    test: Samples,
 }
 
 fn digits() -> Digits {
@@ -139,28 +136,30 @@ fn digits() -> Digits {
     let split = splits(&all, &Splits::default(), &Seed::root(2024))
         .unwrap()
         .remove(0);
-    let part = |samples: &[usize]| {
-        let y: Vec<usize> = samples.iter().map(|&i| all.y[i]).collect();
-        (all.x.select(Axis(0), samples), y)
+    let part = |samples: &[usize]| Samples {
+        x: all.x.select(Axis(0), samples),
+        y: samples.iter().map(|&i| all.y[i]).collect(),
+        images: None,
     };
-    let ((x, y), (test, test_y)) = (part(&split.train), part(&split.test));
-    let problem = Problem::new(x, y, 10, &Kernel::default(), 0.0, Par::Seq);
     Digits {
-        problem,
-        test,
-        y: test_y,
+        train: part(&split.train),
+        test: part(&split.test),
     }
 }
 
 fn train(
-    problem: &Problem,
+    samples: &Samples,
     method: &str,
     params: &Value,
-    surroundings: &Surroundings,
+    options: &TrainOptions<'_>,
 ) -> NetworkFit {
     let method = registry::find(method).unwrap().configure(params).unwrap();
-    let network = method.network().unwrap();
-    let fit = network.train(problem, &Seed::root(7), surroundings);
+    let data = TrainingData {
+        samples,
+        classes: 10,
+        encoder: None,
+    };
+    let fit = networks::train(method.criterion().unwrap(), &data, &Seed::root(7), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
 }
 
@@ -181,22 +180,18 @@ fn every_criterion_learns_digits() {
     for entry in registry::CRITERIA {
         let method = entry.name();
         let fit = train(
-            &digits.problem,
+            &digits.train,
             method,
             &settings(method),
-            &Surroundings::default(),
+            &TrainOptions::default(),
         );
-        let queries = Queries {
-            x: digits.test.view(),
-            images: None,
-        };
-        let predicted = fit.network.predict(queries).unwrap();
+        let predicted = fit.network.predict(&digits.test).unwrap();
         let right = predicted
             .iter()
-            .zip(&digits.y)
+            .zip(&digits.test.y)
             .filter(|(l, y)| l == y)
             .count();
-        let accuracy = 100.0 * right as f64 / digits.y.len() as f64;
+        let accuracy = 100.0 * right as f64 / digits.test.y.len() as f64;
         let (first, last) = (fit.trace.first().unwrap(), fit.trace.last().unwrap());
         println!(
             "{method}: {accuracy:.2} %, max J {:.4}, gap {:.4}",
@@ -230,24 +225,24 @@ fn a_training_that_goes_on_ends_with_the_same_weights() {
     let folder = tempfile::tempdir().unwrap();
     let params = json!({"training": {"epochs": 8}});
     for method in ["d-npsvcpp", "cross-entropy"] {
-        let whole = train(&digits.problem, method, &params, &Surroundings::default());
+        let whole = train(&digits.train, method, &params, &TrainOptions::default());
         // A checkpoint of some epoch before the last, taken while the training goes on.
         let path = folder.path().join(format!("{method}.safetensors"));
         let taken = folder.path().join(format!("taken/{method}.safetensors"));
         fs::create_dir_all(folder.path().join("taken")).unwrap();
-        let surroundings = |checkpoint: &Path| Surroundings {
-            device: String::new(),
+        let options = |checkpoint: &Path| TrainOptions {
             checkpoint: Some(checkpoint.to_path_buf()),
+            ..TrainOptions::default()
         };
         std::thread::scope(|scope| {
-            let (problem, params, here) = (&digits.problem, &params, surroundings(&path));
-            let training = scope.spawn(move || train(problem, method, params, &here).trace.len());
+            let (samples, params, here) = (&digits.train, &params, options(&path));
+            let training = scope.spawn(move || train(samples, method, params, &here).trace.len());
             while !taken.exists() && !training.is_finished() {
                 let _ = fs::copy(&path, &taken);
             }
             assert_eq!(training.join().unwrap(), 8);
         });
-        let resumed = train(&digits.problem, method, &params, &surroundings(&taken));
+        let resumed = train(&digits.train, method, &params, &options(&taken));
         assert_eq!(
             whole.network.weights(),
             resumed.network.weights(),
@@ -261,10 +256,10 @@ fn a_training_that_goes_on_ends_with_the_same_weights() {
         assert_eq!(essence(&whole), essence(&resumed), "{method}");
         let seconds =
             |fit: &NetworkFit| fit.trace.iter().map(|row| row.seconds).collect::<Vec<_>>();
-        let finished = train(&digits.problem, method, &params, &surroundings(&path));
+        let finished = train(&digits.train, method, &params, &options(&path));
         assert_eq!(seconds(&finished).len(), 8);
         // What was done before was not done again: its times are those of the first training.
-        let again = train(&digits.problem, method, &params, &surroundings(&path));
+        let again = train(&digits.train, method, &params, &options(&path));
         assert_eq!(seconds(&finished), seconds(&again), "{method}");
     }
 }

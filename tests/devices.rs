@@ -23,27 +23,27 @@ const CREATORS: [&str; 12] = [
 /// Places that create a tensor in the memory of the CPU, and who moves it.
 const MOVED: [(&str, &str, &str); 5] = [
     (
-        "src/deep/encode.rs",
+        "src/networks/features.rs",
         "Tensor::from_slice(&planes.concat())",
         "`Prior::phi`, pixels of a batch",
     ),
     (
-        "src/deep/weights.rs",
+        "src/networks/weights.rs",
         "Tensor::f_from_data_size",
         "`ResNet::new`, weights of a file",
     ),
     (
-        "src/deep/pickle.rs",
+        "src/networks/pickle.rs",
         "Tensor::f_from_data_size",
         "`ResNet::new`, weights of a file",
     ),
     (
-        "src/model/deep/head.rs",
+        "src/networks/head.rs",
         "Ok(Tensor::from_slice(&values))",
         "`trained`, weights at the start",
     ),
     (
-        "src/model/deep/checkpoint.rs",
+        "src/networks/checkpoint.rs",
         "Tensor::from_data_size",
         "`copy_` into the tensors of the training",
     ),
@@ -76,9 +76,7 @@ fn statement(text: &str, at: usize) -> &str {
 fn every_tensor_is_created_on_the_chosen_device() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    for folder in ["src/deep", "src/model/deep"] {
-        sources(&root.join(folder), &mut files);
-    }
+    sources(&root.join("src/networks"), &mut files);
     let mut used = vec![false; MOVED.len()];
     let mut places = 0;
     for (file, text) in &files {

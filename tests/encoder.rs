@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use npsvcpp::data::Encoder;
-use npsvcpp::deep::{ResNet, channels_last};
 use npsvcpp::ledger::{self, Plan};
+use npsvcpp::networks::{ResNet, channels_last};
 use npsvcpp::spec::EncoderSpec;
 use program::Folder;
 use serde_json::Value;

@@ -8,6 +8,12 @@
 #[allow(dead_code, reason = "shared with tests that ask it for more")]
 mod support;
 
+#[cfg(feature = "deep")]
+#[path = "golden/networks.rs"]
+mod networks;
+#[cfg(feature = "deep")]
+mod textures;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;

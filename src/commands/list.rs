@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use npsvcpp::data::{Location, describe};
-use npsvcpp::model::registry;
+use npsvcpp::methods::METHODS;
 use serde_json::Value;
 
 use super::{Ending, Failure, load, store};
@@ -20,16 +20,11 @@ pub fn list(what: Listed, data: &DataArgs) -> Result<Ending, Failure> {
 }
 
 fn methods() {
-    for entry in registry::all() {
-        let lacks = entry
-            .lacks()
-            .map_or(String::new(), |lacks| format!(" ({lacks})"));
-        show!(
-            "{:<10} {}: {}{lacks}",
-            entry.name(),
-            entry.title(),
-            entry.about()
-        );
+    for entry in METHODS.iter() {
+        let reason = entry.unavailable_reason();
+        let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+        let info = entry.info;
+        show!("{:<10} {}: {}{reason}", info.name, info.title, info.about);
         let (schema, defaults) = (entry.schema(), entry.defaults());
         let Some(parameters) = defaults.as_object() else {
             continue;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use npsvcpp::data::Store;
 use npsvcpp::ledger;
-use npsvcpp::model::deep::{self, NoDevice};
+use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::render;
 use npsvcpp::run::{self, Filter, Former, Isolation, Options, Outcome, Part, Prepared};
 use npsvcpp::spec::Loaded;
@@ -321,13 +321,13 @@ fn options(
 fn devices(arguments: &RunArgs) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     for asked in &arguments.device {
-        match deep::device(asked) {
+        match run::require_device(asked) {
             Ok(()) => found.push(asked.clone()),
-            Err(NoDevice::NotBuilt) => {
-                let message = format!("--device {asked} {}", deep::NEEDS_DEEP);
+            Err(run::NoDevice::NotBuilt) => {
+                let message = format!("--device {asked} {}", NEEDS_DEEP);
                 return Err(Failure::input(message));
             }
-            Err(NoDevice::NotThere(reason)) => {
+            Err(run::NoDevice::NotFound(reason)) => {
                 let message =
                     format!("--device {asked}: {reason}, expected cpu or a device it finds");
                 return Err(Failure::input(message));

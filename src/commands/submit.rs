@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use npsvcpp::ledger::{self, Contents};
-use npsvcpp::model::deep::{self, NoDevice};
+use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::render;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Queue, Submission, array_list, quoted};
 use npsvcpp::run::{self, Former, Part, Prepared, group_count};
@@ -164,8 +164,8 @@ fn keep_what_is_left(
 fn refuse_idle_gpus(arrays: &[Array]) -> Result<(), Failure> {
     let asked = (arrays.iter()).find_map(|array| array.resources.gpus.as_deref());
     match asked {
-        Some(gpus) if matches!(deep::device("cuda:0"), Err(NoDevice::NotBuilt)) => {
-            let message = format!("a task with {gpus} as `gpus` {}", deep::NEEDS_DEEP);
+        Some(gpus) if matches!(run::require_device("cuda:0"), Err(run::NoDevice::NotBuilt)) => {
+            let message = format!("a task with {gpus} as `gpus` {}", NEEDS_DEEP);
             Err(Failure::input(message))
         }
         _ => Ok(()),

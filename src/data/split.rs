@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use super::error::DataError;
 use super::image_sets::ImageSet;
 use super::{Dataset, Images, Samples, counts, hex};
-use crate::seed::{Seed, shuffle};
 use crate::spec::Splits;
+use npsvc::seed::{Seed, shuffle};
 
 /// A division into training and test samples, both ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]

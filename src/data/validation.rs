@@ -156,8 +156,8 @@ fn joined(first: &Array2<f64>, second: &Array2<f64>, name: &str) -> Result<Array
 mod tests {
     use super::*;
     use crate::data::splits;
-    use crate::seed::Seed;
     use crate::spec::Splits;
+    use npsvc::Seed;
 
     /// Four training and two test samples of two classes.
     fn dataset() -> Dataset {

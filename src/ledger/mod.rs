@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::solve::Certificate;
+use npsvc::Certificate;
 
 /// Name of the ledger in a results folder.
 pub const FILE: &str = "ledger.jsonl";

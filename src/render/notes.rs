@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use npsvc::Termination;
+
 use super::counts::{Outcome, Outcomes};
 use super::marks::Comparison;
 use super::summary::{Cell, Column, Row};
@@ -51,7 +53,11 @@ pub(super) fn about_fits(
             .collect();
         let ended: Vec<usize> = fits
             .iter()
-            .filter(|(_, record)| record.certificate.is_some_and(|c| !c.converged))
+            .filter(|(_, record)| {
+                record
+                    .certificate
+                    .is_some_and(|c| !c.converged() && c.termination != Termination::EpochsDone)
+            })
             .map(|(row, _)| *row)
             .collect();
         if ended.is_empty() {

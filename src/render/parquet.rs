@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{ExportError, Exporter, Summary};
 use crate::ledger::{Record, Status};
-use crate::solve::Certificate;
+use npsvc::Certificate;
 
 /// Writes `cells.parquet`.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ fn figures(records: &[Record]) -> Vec<Column> {
     let part = |name, get: fn(&Certificate) -> f64| {
         figure(name, records, |r| r.certificate.as_ref().map(get))
     };
-    let converged = records.iter().map(|r| r.certificate.map(|c| c.converged));
+    let converged = records.iter().map(|r| r.certificate.map(|c| c.converged()));
     vec![
         text("status", records, |r| Some(status(r).to_owned())),
         text("error", records, |r| r.error.clone()),

@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::summary::registered;
 use super::text::{counted, listed};
 use crate::data::registry;
-use crate::kernel::{Factor, Kernel, Width};
 use crate::ledger::{Plan, PlannedDataset};
-use crate::model;
+use crate::methods;
+use crate::spec::Factor;
 use crate::spec::{Search, Select, SelectOn, Splits};
+use npsvc::{Kernel, Width};
 
 /// Whether a dataset came with a split of its own. A plan does not say so, but random splits are as many,
 /// and of the size, that the spec asks for.
@@ -139,8 +140,8 @@ fn tried(select: &Select) -> String {
 
 pub(super) fn kernel(kernel: &Kernel) -> String {
     match kernel {
-        Kernel::Gaussian(gaussian) => {
-            let width = match gaussian.width {
+        Kernel::Gaussian { width } => {
+            let width = match width {
                 Width::MeanSquaredDistance => {
                     "t the mean squared distance between training samples".to_owned()
                 }
@@ -149,15 +150,19 @@ pub(super) fn kernel(kernel: &Kernel) -> String {
             format!("Gaussian: exp(−|x − x′|² / t), {width}")
         }
         Kernel::Linear => "linear: ⟨x, x′⟩".to_owned(),
-        Kernel::Polynomial(of) => format!(
-            "polynomial: (scale ⟨x, x′⟩ + offset)^degree, scale = {}, offset = {}, degree = {}",
-            of.scale, of.offset, of.degree
+        Kernel::Polynomial {
+            degree,
+            offset,
+            scale,
+        } => format!(
+            "polynomial: (scale ⟨x, x′⟩ + offset)^degree, scale = {scale}, offset = {offset}, \
+             degree = {degree}"
         ),
     }
 }
 
 pub(super) fn is_network(method: &str) -> bool {
-    model::registry::find(method).is_some_and(|entry| entry.is_network())
+    methods::find(method).is_some_and(|entry| entry.is_network)
 }
 
 /// How the kernel matrix was approximated; `None` where it was not.
@@ -208,8 +213,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::kernel::Pivoted;
     use crate::spec::Budget;
+    use crate::spec::Pivoted;
 
     #[test]
     fn parameters_read_like_words() {
@@ -242,7 +247,11 @@ mod tests {
     #[test]
     fn kernels_are_formulas() {
         assert!(kernel(&Kernel::default()).contains("mean squared distance"));
-        let polynomial = kernel(&Kernel::Polynomial(Default::default()));
+        let polynomial = kernel(&Kernel::Polynomial {
+            degree: 3,
+            offset: 1.0,
+            scale: 1.0,
+        });
         assert!(polynomial.ends_with("scale = 1, offset = 1, degree = 3"));
         assert_eq!(factor(&Factor::Full), None);
         let ended = Factor::Pivoted(Pivoted {

@@ -6,7 +6,7 @@ use super::claims::{self, Answer, Claim};
 use super::compare::{CONFIDENCE, Paired};
 use super::summary::{Cell, Row, Summary};
 use super::text::{p_value, signed};
-use crate::model::registry;
+use crate::methods;
 use crate::paper::{self, Mark, Unit};
 
 /// A table of words and numbers.
@@ -313,13 +313,18 @@ pub(super) fn methods(summary: &Summary) -> Option<TextTable> {
     let mut rows = Vec::new();
     for column in &summary.columns {
         let Some(entry) =
-            registry::find(&column.method).filter(|entry| !seen.contains(&entry.name()))
+            methods::find(&column.method).filter(|entry| !seen.contains(&entry.info.name))
         else {
             continue;
         };
-        seen.push(entry.name());
-        let [similar, dissimilar] = entry.losses();
-        rows.push(owned([entry.title(), similar, dissimilar, entry.about()]));
+        seen.push(entry.info.name);
+        let [similar, dissimilar] = entry.info.losses;
+        rows.push(owned([
+            entry.info.title,
+            similar,
+            dissimilar,
+            entry.info.about,
+        ]));
     }
     if rows.is_empty() {
         return None;
@@ -348,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_losses_are_those_of_the_papers_table_1() {
-        let of = |name: &str| registry::find(name).map(|entry| entry.losses());
+        let of = |name: &str| methods::find(name).map(|entry| entry.info.losses);
         assert_eq!(of("twsvm"), Some(["a²/2", "[s − a]₊"]));
         assert_eq!(of("lstwsvm"), Some(["a²/2", "(s − a)²/2"]));
         assert_eq!(of("npsvm"), Some(["[|a| − ε]₊", "[s − a]₊"]));

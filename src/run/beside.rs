@@ -4,7 +4,7 @@ use ndarray::{Array2, Axis};
 
 use super::cell::Bench;
 use crate::ledger::{Cloud, Embedding};
-use crate::model::{Learnt, TraceRow};
+use crate::methods::TraceRow;
 use crate::spec::Recording;
 use crate::stats;
 
@@ -18,22 +18,6 @@ const NEIGHBOURS: usize = 5;
 pub(super) struct Beside {
     pub(super) trace: Vec<TraceRow>,
     pub(super) embedding: Option<Embedding>,
-}
-
-/// Adds what the experiment wants recorded of a learnt representation.
-pub(super) fn add(bench: &Bench<'_>, learnt: &Learnt, beside: &mut Beside) {
-    let wanted = &bench.prepared.plan.experiment.record;
-    if wanted.contains(&Recording::Evolution) {
-        for (row, machine) in beside.trace.iter_mut().zip(&learnt.steps) {
-            let predicted = machine.predict(bench.cross().as_ref(), bench.par);
-            row.accuracy = Some(bench.accuracies(&predicted).0);
-        }
-    }
-    if wants_embedding(bench) {
-        let z = learnt.features(bench.cross().as_ref(), bench.par);
-        let z = Array2::from_shape_fn((z.nrows(), z.ncols()), |(i, j)| z[(i, j)]);
-        beside.embedding = embedding(bench, &z);
-    }
 }
 
 /// Whether a map of the samples is to be made.

@@ -4,22 +4,20 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use faer::{Mat, Par};
 use ndarray::Axis;
+use npsvc::{Certificate, Cross, FitOptions, Iteration, Seed, TrainingSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::beside::{self, Beside};
+use super::network::{Answers, Task};
 use super::prepare::{Prepared, Source};
 use super::select::{self, Means, Selection};
 use crate::ledger::{PlannedCell, Record, Status};
-use crate::model::deep::{NetworkFit, Queries, Surroundings, Trainable};
-use crate::model::registry::Configured;
-use crate::model::{Fit, Pictures, Problem, Watched};
-use crate::seed::Seed;
-use crate::solve::Certificate;
+use crate::methods::criteria::Criterion;
+use crate::methods::{Point, TraceRow};
 use crate::spec::{Recording, SelectOn};
 use crate::wording::panic_text;
 
@@ -42,9 +40,10 @@ pub struct Bench<'a> {
     pub(super) source: &'a Source,
     dataset: usize,
     pub(super) split: usize,
-    pub(super) par: Par,
-    problem: Problem,
-    cross: OnceLock<Mat<f64>>,
+    threads: usize,
+    /// Only methods with a kernel need it.
+    set: OnceLock<Result<TrainingSet, String>>,
+    cross: OnceLock<Result<Cross, String>>,
     kernel_seconds: OnceLock<f64>,
 }
 
@@ -68,29 +67,25 @@ impl<'a> Bench<'a> {
         source: &'a Source,
         dataset: usize,
         split: usize,
-        par: Par,
+        threads: usize,
     ) -> Self {
-        let experiment = &prepared.plan.experiment;
-        let train = &source.splits[split].train;
-        let data = &source.dataset;
-        let y = train.iter().map(|&i| data.y[i]).collect();
-        let x = data.x.select(Axis(0), train);
-        let (kernel, jitter) = (&experiment.kernel, experiment.jitter);
-        let problem = Problem::new(x, y, data.classes.len(), kernel, jitter, par)
-            .with_factor(experiment.factor.clone())
-            .picturing(pictures(source, train))
-            .watching(watched(prepared, source, split));
-        let (cross, kernel_seconds) = (OnceLock::new(), OnceLock::new());
         Self {
             prepared,
             source,
             dataset,
             split,
-            par,
-            problem,
-            cross,
-            kernel_seconds,
+            threads,
+            set: OnceLock::new(),
+            cross: OnceLock::new(),
+            kernel_seconds: OnceLock::new(),
         }
+    }
+
+    fn set(&self) -> Result<&TrainingSet, String> {
+        let train = &self.source.splits[self.split].train;
+        let experiment = &self.prepared.plan.experiment;
+        let make = || self.source.training_set(experiment, train, self.threads);
+        self.set.get_or_init(make).as_ref().map_err(String::clone)
     }
 
     /// Runs one cell to its record; a panic inside a method fails the cell, not the run.
@@ -105,9 +100,9 @@ impl<'a> Bench<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let candidates = &self.prepared.candidates[cell.method];
             let point = self.choose(cell, circumstances, choices, &mut selection)?;
-            match point.network() {
-                None => self.score(point, candidates.entry.name()),
-                Some(network) => self.train(point, network, cell, circumstances),
+            match point.criterion() {
+                None => self.score(point, candidates.entry.info.name),
+                Some(criterion) => self.train(point, criterion, cell, circumstances),
             }
         }))
         .unwrap_or_else(|panic| Err(format!("the method panicked: {}", panic_text(&*panic))));
@@ -116,7 +111,7 @@ impl<'a> Bench<'a> {
         let chosen = selection
             .as_ref()
             .and_then(|found| points.get(found.chosen));
-        let chosen = chosen.map(|point| point.params());
+        let chosen = chosen.map(|point| point.params.clone());
         record.selection = selection
             .map(|selection| serde_json::to_value(selection).expect("scores are numbers and text"));
         let mut beside = Beside::default();
@@ -138,15 +133,15 @@ impl<'a> Bench<'a> {
                 }
             }
         }
-        let is_network = self.prepared.candidates[cell.method].entry.is_network();
+        let is_network = self.prepared.candidates[cell.method].entry.is_network;
         if is_network {
             record.device.clone_from(&circumstances.device);
         } else if let Some(seconds) = self.kernel_seconds.get() {
             let extra = &mut record.extra;
             extra.insert("kernel_seconds".into(), (*seconds).into());
-            if let Some(low) = self.problem.low_rank() {
-                extra.insert("factor_rank".into(), low.rank().into());
-                extra.insert("factor_error".into(), low.error().into());
+            if let Some(factor) = self.set().ok().and_then(|set| set.factor()) {
+                extra.insert("factor_rank".into(), factor.rank.into());
+                extra.insert("factor_error".into(), factor.error.into());
             }
         }
         (record, beside)
@@ -159,23 +154,19 @@ impl<'a> Bench<'a> {
         circumstances: &Circumstances,
         choices: &Choices,
         selection: &mut Option<Selection>,
-    ) -> Result<&dyn Configured, String> {
+    ) -> Result<&Point, String> {
         let candidates = &self.prepared.candidates[cell.method];
         let settings = match &self.prepared.plan.experiment.select {
             Some(settings) if candidates.points.len() > 1 => settings,
-            _ => return Ok(candidates.points[0].as_ref()),
+            _ => return Ok(&candidates.points[0]),
         };
         let split = if settings.once { 0 } else { self.split };
-        let surroundings = Surroundings {
-            device: circumstances.device.clone(),
-            checkpoint: None,
-        };
         let compute = || {
             let purpose = match settings.on {
                 SelectOn::Test => "fit",
                 SelectOn::Training | SelectOn::Validation => "select",
             };
-            let seed = self.seed(purpose, split, candidates.entry.name());
+            let seed = self.seed(purpose, split, candidates.entry.info.name);
             let experiment = &self.prepared.plan.experiment;
             select::select(
                 experiment,
@@ -185,8 +176,8 @@ impl<'a> Bench<'a> {
                 candidates,
                 &seed,
                 Means {
-                    par: self.par,
-                    surroundings: &surroundings,
+                    threads: self.threads,
+                    device: &circumstances.device,
                 },
             )
         };
@@ -208,91 +199,50 @@ impl<'a> Bench<'a> {
             .points
             .get(chosen)
             .ok_or("the choice on record is not in the grid")?;
-        Ok(point.as_ref())
+        Ok(point)
     }
 
-    fn score(&self, point: &dyn Configured, method: &str) -> Result<Scored, String> {
-        self.prepare_kernel();
-        let seed = self.seed("fit", self.split, method);
+    fn score(&self, point: &Point, name: &str) -> Result<Scored, String> {
+        let method = point.kernel_method().ok_or("a network has no kernel")?;
+        let (set, cross) = self.prepare_kernel()?;
+        let (mut accuracies, mut watching) = (Vec::new(), Duration::ZERO);
+        let mut watch = |iteration: &Iteration<'_>| {
+            let begun = Instant::now();
+            let predicted = iteration.model().map(|model| model.predict_from(cross));
+            accuracies.push(
+                predicted
+                    .ok()
+                    .map(|predicted| self.accuracies(&predicted).0),
+            );
+            watching += begun.elapsed();
+        };
+        let record = &self.prepared.plan.experiment.record;
+        let is_watched = self.split == 0 && record.contains(&Recording::Evolution);
+        let mut options = FitOptions::seeded(self.seed("fit", self.split, name));
         let begun = Instant::now();
-        let fit = point
-            .fit(&self.problem, &seed)
+        if is_watched {
+            options.on_iteration = Some(&mut watch);
+        }
+        let model = method
+            .fit(set, options)
             .map_err(|error| self.source.explain(&error))?;
-        let fit_seconds = begun.elapsed().as_secs_f64();
-        let Fit {
-            machine,
-            certificate,
-            trace,
-            learnt,
-        } = fit;
+        let fit_seconds = begun.elapsed().saturating_sub(watching).as_secs_f64();
         let begun = Instant::now();
-        let predicted = machine.predict(self.cross().as_ref(), self.par);
+        let predicted = model.predict_from(cross);
         let predict_seconds = begun.elapsed().as_secs_f64();
         let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
-        let configured_params = point.params();
-        let mut beside = Beside {
-            trace,
-            embedding: None,
-        };
-        if let Some(learnt) = learnt.filter(|_| self.split == 0) {
-            beside::add(self, &learnt, &mut beside);
+        let mut trace: Vec<TraceRow> = model.trace().iter().map(TraceRow::from).collect();
+        for (row, accuracy) in trace.iter_mut().zip(accuracies) {
+            row.accuracy = accuracy;
         }
-        Ok(Scored {
-            configured_params,
-            certificate,
-            accuracy,
-            balanced_accuracy,
-            fit_seconds,
-            predict_seconds,
-            beside,
-        })
-    }
-
-    fn train(
-        &self,
-        point: &dyn Configured,
-        network: &dyn Trainable,
-        cell: &PlannedCell,
-        circumstances: &Circumstances,
-    ) -> Result<Scored, String> {
-        let seed = self.fit_seed(cell);
-        let folder = circumstances.checkpoints.as_ref();
-        let surroundings = Surroundings {
-            device: circumstances.device.clone(),
-            checkpoint: folder.map(|folder| folder.join(format!("{}.safetensors", cell.cell))),
-        };
-        let fit = network
-            .train(&self.problem, &seed, &surroundings)
-            .map_err(|error| self.source.explain(&error))?;
-        let NetworkFit {
-            network,
-            certificate,
-            trace,
-        } = fit;
-        // Of the epochs, whichever run they were made in, and without what was watched.
-        let fit_seconds = trace.iter().filter_map(|row| row.seconds).sum();
-        let begun = Instant::now();
-        let (data, test) = (&self.source.dataset, &self.source.splits[self.split].test);
-        let x = data.x.select(Axis(0), test);
-        let images = data.images.as_ref().map(|images| images.select(test));
-        let queries = Queries {
-            x: x.view(),
-            images: images.as_ref(),
-        };
-        let predicted = network
-            .predict(queries)
-            .map_err(|error| self.source.explain(&error))?;
-        let predict_seconds = begun.elapsed().as_secs_f64();
         let mut embedding = None;
         if beside::wants_embedding(self) {
-            let z = network.represent(queries);
-            let z = z.map_err(|error| self.source.explain(&error))?;
+            let z = model.transform_from(cross);
             embedding = z.and_then(|z| beside::embedding(self, &z));
         }
-        let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
         Ok(Scored {
-            configured_params: point.params(),
-            certificate,
+            configured_params: point.params.clone(),
+            certificate: model.certificate(),
             accuracy,
             balanced_accuracy,
             fit_seconds,
@@ -301,22 +251,63 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Both kernel matrices, so that no method's time contains them.
-    fn prepare_kernel(&self) {
-        self.kernel_seconds.get_or_init(|| {
-            let begun = Instant::now();
-            self.problem.gram_with(false);
-            self.cross();
-            begun.elapsed().as_secs_f64()
-        });
+    fn train(
+        &self,
+        point: &Point,
+        criterion: &Criterion,
+        cell: &PlannedCell,
+        circumstances: &Circumstances,
+    ) -> Result<Scored, String> {
+        let split = &self.source.splits[self.split];
+        let record = &self.prepared.plan.experiment.record;
+        let folder = circumstances.checkpoints.as_ref();
+        let task = Task {
+            source: self.source,
+            criterion,
+            train: &split.train,
+            test: &split.test,
+            seed: &self.fit_seed(cell),
+            device: &circumstances.device,
+            checkpoint: folder.map(|folder| folder.join(format!("{}.safetensors", cell.cell))),
+            has_monitor: self.split == 0 && record.contains(&Recording::Evolution),
+            has_representation: beside::wants_embedding(self),
+        };
+        let Answers {
+            certificate,
+            trace,
+            predicted,
+            predict_seconds,
+            representation,
+        } = task.run()?;
+        let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
+        Ok(Scored {
+            configured_params: point.params.clone(),
+            certificate,
+            accuracy,
+            balanced_accuracy,
+            // Of the epochs, whichever run they were made in, and without what was monitored.
+            fit_seconds: trace.iter().filter_map(|row| row.seconds).sum(),
+            predict_seconds,
+            beside: Beside {
+                embedding: representation.and_then(|z| beside::embedding(self, &z)),
+                trace,
+            },
+        })
     }
 
-    pub(super) fn cross(&self) -> &Mat<f64> {
-        self.cross.get_or_init(|| {
+    /// Both kernel matrices, so that no method's time contains them.
+    fn prepare_kernel(&self) -> Result<(&TrainingSet, &Cross), String> {
+        let set = self.set()?;
+        let begun = Instant::now();
+        let cross = self.cross.get_or_init(|| {
+            set.prepare();
             let test = &self.source.splits[self.split].test;
-            self.problem
-                .cross(self.source.dataset.x.select(Axis(0), test).view())
-        })
+            let rows = self.source.dataset.x.select(Axis(0), test);
+            set.cross(rows.view()).map_err(|error| error.to_string())
+        });
+        self.kernel_seconds
+            .get_or_init(|| begun.elapsed().as_secs_f64());
+        Ok((set, cross.as_ref().map_err(String::clone)?))
     }
 
     /// Percent correct, over samples and over classes.
@@ -352,7 +343,7 @@ impl<'a> Bench<'a> {
 
     /// The seed of a cell's last fit.
     fn fit_seed(&self, cell: &PlannedCell) -> Seed {
-        let method = self.prepared.candidates[cell.method].entry.name();
+        let method = self.prepared.candidates[cell.method].entry.info.name;
         let seed = self.seed("fit", self.split, method);
         match cell.training_seed {
             0 => seed,
@@ -385,33 +376,6 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The test samples of the first split, where their accuracy is to be recorded epoch by epoch.
-fn watched(prepared: &Prepared, source: &Source, split: usize) -> Option<Watched> {
-    let wanted = &prepared.plan.experiment.record;
-    if split != 0 || !wanted.contains(&Recording::Evolution) {
-        return None;
-    }
-    let test = &source.splits[split].test;
-    Some(Watched {
-        x: source.dataset.x.select(Axis(0), test),
-        y: test.iter().map(|&i| source.dataset.y[i]).collect(),
-        images: source
-            .dataset
-            .images
-            .as_ref()
-            .map(|images| images.select(test)),
-    })
-}
-
-/// The images of these samples, where there are any.
-pub(super) fn pictures(source: &Source, samples: &[usize]) -> Option<Pictures> {
-    let (images, encoder) = (&source.dataset.images, &source.dataset.encoder);
-    Some(Pictures {
-        images: images.as_ref()?.select(samples),
-        encoder: encoder.clone()?,
-    })
-}
-
 /// A record of a cell that has not been fitted (yet).
 pub fn blank(
     prepared: &Prepared,
@@ -421,7 +385,7 @@ pub fn blank(
 ) -> Record {
     let dataset = &prepared.plan.datasets[cell.dataset];
     let method = &prepared.plan.methods[cell.method];
-    let is_network = prepared.candidates[cell.method].entry.is_network();
+    let is_network = prepared.candidates[cell.method].entry.is_network;
     Record {
         cell: cell.cell.clone(),
         experiment: prepared.plan.experiment.name.clone(),

@@ -3,12 +3,13 @@
 //! Times are a rough guide: operations counted by each method over a fixed rate, which is that of
 //! one core of a present-day server. `status` does better once some cells are done.
 
+use npsvc::Shape;
 use serde_json::Value;
 
 use super::prepare::Prepared;
 use crate::ledger::PlannedCell;
-use crate::model::registry::Configured;
-use crate::model::{Cost, Shape};
+use crate::methods::Cost;
+use crate::methods::criteria::Training;
 use crate::spec::{Backbone, EncoderSpec, SelectOn};
 
 /// Operations a core makes in a second on this mix of work.
@@ -65,7 +66,7 @@ fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Estimate {
     let source = prepared.sources[cell.dataset].as_ref();
     let encoder = source.and_then(|source| source.dataset.encoder.as_ref());
     let candidates = &prepared.candidates[cell.method];
-    let Some(encoder) = encoder.filter(|_| candidates.entry.is_network()) else {
+    let Some(encoder) = encoder.filter(|_| candidates.entry.is_network) else {
         return Estimate::default();
     };
     // Of an image of the usual size: operations of a pass, and bytes that the way back needs.
@@ -80,19 +81,18 @@ fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Estimate {
         shape.n as f64,
         prepared.plan.datasets[cell.dataset].n_test as f64,
     );
-    let of = |point: &dyn Configured| {
-        let params = point.params();
-        let number = |name: &str| params["training"][name].as_f64().unwrap_or_default();
-        if number("fine_tune") == 0.0 {
+    let of = |training: &Training| {
+        if training.fine_tune == 0 {
             return Estimate::default();
         }
-        let passes = 3.0 * number("fine_tune").min(number("epochs")) * n + n + n_test;
+        let passes = 3.0 * training.fine_tune.min(training.epochs) as f64 * n + n + n_test;
         Estimate {
             flops: passes * pass * area / FASTER,
-            bytes: number("batch") * kept * area + 3.0 * side * side * (n + n_test),
+            bytes: training.batch as f64 * kept * area + 3.0 * side * side * (n + n_test),
         }
     };
-    let all = candidates.points.iter().map(|point| of(point.as_ref()));
+    let criteria = (candidates.points.iter()).filter_map(|point| point.criterion());
+    let all = criteria.map(|criterion| of(&criterion.training));
     all.fold(Estimate::default(), Estimate::and)
 }
 
@@ -110,7 +110,7 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         let columns = shape.rank.map_or(n, |rank| rank as f64);
         // A factor is made in one memory and kept in another.
         let factor = shape.rank.map_or(0.0, |_| n * columns);
-        let kernel = match candidates.entry.is_network() {
+        let kernel = match candidates.entry.is_network {
             // The samples and their cast copies.
             true => Cost {
                 flops: 0.0,
@@ -126,9 +126,9 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
             .points
             .iter()
             .map(|point| {
-                let Cost { flops, bytes } = point.cost(shape);
+                let Cost { flops, bytes } = point.cost(shape, rayon::current_num_threads());
                 // The kernel matrix once more, one added everywhere.
-                let has_bias = point.params().get("bias") == Some(&Value::Bool(true));
+                let has_bias = point.params.get("bias") == Some(&Value::Bool(true));
                 let biased = if has_bias { 8.0 * n * columns } else { 0.0 };
                 Cost {
                     flops,
@@ -176,7 +176,7 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         1.0
     };
     let flops = inner.flops * rounds as f64 * repeats;
-    // A sweep keeps two inverses, see `Problem::inverse`.
+    // A sweep keeps two inverses, see `npsvc::Sweep`.
     let kept = rank.map_or(16.0 * n as f64 * n as f64, |_| 0.0);
     last.and(Estimate {
         flops,

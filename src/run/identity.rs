@@ -83,7 +83,7 @@ pub(super) fn row_cells(
 pub(super) fn all_settings(experiment: &Experiment, candidates: &[Candidates]) -> Settings {
     let one = |candidates: &Candidates| MethodSettings {
         text: settings_of(experiment, candidates),
-        is_network: candidates.entry.is_network(),
+        is_network: candidates.entry.is_network,
         is_tuned: candidates.points.len() > 1,
     };
     Settings {
@@ -98,14 +98,14 @@ fn settings_of(experiment: &Experiment, candidates: &Candidates) -> String {
     let points: Vec<Value> = candidates
         .points
         .iter()
-        .map(|point| point.params())
+        .map(|point| point.params.clone())
         .collect();
     let mut settings = json!({
         "seed": experiment.seed,
         "kernel": experiment.kernel,
         "jitter": experiment.jitter,
-        "method": candidates.entry.name(),
-        "version": candidates.entry.version(),
+        "method": candidates.entry.info.name,
+        "version": candidates.entry.info.version,
         "points": points,
         "select": is_tuned.then_some(&experiment.select),
     });

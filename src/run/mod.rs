@@ -10,6 +10,7 @@ mod former;
 mod fresh;
 pub mod host;
 mod identity;
+mod network;
 mod peak;
 mod prepare;
 mod provenance;
@@ -30,6 +31,7 @@ pub use folder::refuse_locked;
 pub use former::Former;
 pub use fresh::{Comparison, compare, is_set_aside, set_aside, take_set_aside};
 pub use identity::planned_cells;
+pub use network::{NoDevice, require_device};
 pub use prepare::{Candidates, Loading, Prepared, Source, prepare};
 pub use provenance::describe as write_plan;
 pub use select::{Edge, End, Selection};
@@ -44,8 +46,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
-
-use faer::Par;
 
 use crate::ledger::{self, Contents, Plan, PlannedCell, Record, Status};
 use beside::Beside;
@@ -426,26 +426,21 @@ impl Session<'_> {
             for job in 0..jobs {
                 scope.spawn(move || {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-                    let par = if threads > 1 {
-                        Par::rayon(threads)
-                    } else {
-                        Par::Seq
-                    };
                     match pool {
-                        Ok(pool) => pool.install(|| self.worker(job, par)),
+                        Ok(pool) => pool.install(|| self.worker(job, threads)),
                         // Without threads of its own a worker still works.
-                        Err(_) => self.worker(job, Par::Seq),
+                        Err(_) => self.worker(job, 1),
                     }
                 });
             }
         });
     }
 
-    fn worker(&self, job: usize, par: Par) {
+    fn worker(&self, job: usize, threads: usize) {
         let mut process = (self.isolation.as_ref())
             .map(|(isolation, setups)| Worker::new(isolation, &setups[job % setups.len()]));
         while let Some(group) = self.queue.take() {
-            if let Err(error) = self.work_group(&group, process.as_mut(), par) {
+            if let Err(error) = self.work_group(&group, process.as_mut(), threads) {
                 *self
                     .failure
                     .lock()
@@ -460,7 +455,7 @@ impl Session<'_> {
         &'a self,
         group: &Group,
         process: Option<&mut Worker<'a>>,
-        par: Par,
+        threads: usize,
     ) -> Result<(), RunError> {
         let Some(source) = &self.prepared.sources[group.dataset] else {
             return Ok(());
@@ -472,7 +467,7 @@ impl Session<'_> {
                 source,
                 group.dataset,
                 group.split,
-                par,
+                threads,
             ))),
         };
         for &index in &group.cells {

@@ -6,25 +6,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use miette::Diagnostic;
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
+use npsvc::{FitError, Kernel, Shape, TrainingSet};
 use serde_json::Value;
 
 use super::former::{Former, unknown_split};
 use super::identity::{all_settings, cells, row_cells};
 use super::provenance::Kept;
 use crate::data::{DataError, Dataset, Encoder, Images, Progress, Split, Store, load_files, split};
-#[cfg(feature = "deep")]
-use crate::deep::{self, EncoderError};
-use crate::kernel::Kernel;
 use crate::ledger::{Plan, PlannedDataset, PlannedMethod};
 #[cfg(not(feature = "deep"))]
-use crate::model::deep::NEEDS_DEEP;
-use crate::model::registry::{self, Configured, Entry};
-use crate::model::{FitError, Shape};
-use crate::seed::Seed;
+use crate::methods::criteria::NEEDS_DEEP;
+use crate::methods::{self, Entry, Point};
+#[cfg(feature = "deep")]
+use crate::networks::{self, EncoderError};
 use crate::spec::{
     DatasetSpec, EncoderSpec, Experiment, Loaded, MethodSpec, Problem, SelectOn, SpecError,
 };
+use npsvc::Seed;
 
 /// A plan and what is needed to carry it out.
 pub struct Prepared {
@@ -72,19 +71,41 @@ impl Source {
     /// Why a fit failed, with the class called what the data calls it.
     pub(super) fn explain(&self, error: &FitError) -> String {
         match error {
-            FitError::EmptyClass { class } => format!(
-                "class `{}` has no training sample in this split",
-                self.dataset.classes[*class]
-            ),
+            FitError::EmptyClass { class } => self.empty_class(*class),
+            FitError::Rank { .. } => format!("{error}; lower `d` or raise `jitter`"),
+            FitError::Singular => format!("{error}; raise `jitter`"),
             other => other.to_string(),
         }
+    }
+
+    /// The samples with these indices, to fit kernel methods on.
+    pub(super) fn training_set(
+        &self,
+        experiment: &Experiment,
+        indices: &[usize],
+        threads: usize,
+    ) -> Result<TrainingSet, String> {
+        let data = &self.dataset;
+        let y = indices.iter().map(|&i| data.y[i]).collect();
+        let x = data.x.select(Axis(0), indices);
+        let storage = experiment.factor.storage(experiment.jitter);
+        TrainingSet::new(x, y, &experiment.kernel)
+            .and_then(|set| set.with_classes(data.classes.len()))
+            .and_then(|set| set.with_storage(storage))
+            .map(|set| set.with_threads(threads))
+            .map_err(|error| error.to_string())
+    }
+
+    pub(super) fn empty_class(&self, class: usize) -> String {
+        let name = &self.dataset.classes[class];
+        format!("class `{name}` has no training sample in this split")
     }
 }
 
 /// A method entry of the spec: one parameter point, or several to choose from.
 pub struct Candidates {
-    pub entry: &'static dyn Entry,
-    pub points: Vec<Box<dyn Configured>>,
+    pub entry: &'static Entry,
+    pub points: Vec<Point>,
     /// Tuned parameters and their values, where the points are a grid of them; the last one changes
     /// fastest.
     pub grid: Vec<(String, Vec<Value>)>,
@@ -186,7 +207,7 @@ fn configure(loaded: &Loaded, is_plan: bool) -> Result<Vec<Candidates>, SpecErro
     let mut problems = Vec::new();
     let mut candidates = Vec::new();
     for (index, spec) in loaded.experiment.methods.iter().enumerate() {
-        let lacks = registry::find(&spec.method).and_then(|entry| entry.lacks());
+        let lacks = methods::find(&spec.method).and_then(|entry| entry.unavailable_reason());
         if let Some(lacks) = lacks.filter(|_| !is_plan) {
             // One sentence for all methods of the kind.
             let message = format!("method `{}` {lacks}", spec.method);
@@ -214,10 +235,10 @@ fn configure(loaded: &Loaded, is_plan: bool) -> Result<Vec<Candidates>, SpecErro
 }
 
 pub(super) fn configure_one(spec: &MethodSpec) -> Result<Candidates, String> {
-    let entry = registry::find(&spec.method)
+    let entry = methods::find(&spec.method)
         .ok_or_else(|| format!("there is no method `{}`", spec.method))?;
     let points = (0..spec.points())
-        .map(|index| entry.configure(&Value::Object(spec.point(index))))
+        .map(|index| entry.point(&Value::Object(spec.point(index))))
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
     let grid = spec.tuned.clone();
@@ -296,7 +317,7 @@ fn vectors(
     let mut vectors = |part: std::ops::Range<usize>| {
         let begin = || observe(Loading::Encoding(&dataset.name, part.len()));
         let images = images.select(&part.clone().collect::<Vec<usize>>());
-        let x = deep::features(&images, encoder, store.device(), cache.as_deref(), begin);
+        let x = networks::features(&images, encoder, store.device(), cache.as_deref(), begin);
         x.map_err(|error| match error {
             EncoderError::Image(error) => error,
             error => DataError::Encoder {
@@ -394,13 +415,13 @@ impl PlannedDataset {
         // The factor of a linear kernel ends at the number of features.
         let most = match experiment.kernel {
             Kernel::Linear => self.n_train.min(self.dims),
-            Kernel::Gaussian(_) | Kernel::Polynomial(_) => self.n_train,
+            Kernel::Gaussian { .. } | Kernel::Polynomial { .. } => self.n_train,
         };
         Shape {
             n: self.n_train,
             dims: self.dims,
             classes: self.classes.len(),
-            rank: experiment.factor.rank(most),
+            rank: experiment.factor.storage(experiment.jitter).rank(most),
         }
     }
 }
@@ -423,7 +444,7 @@ fn check_shapes(
                     .err()
             });
             if let Some(bad) = refused {
-                let path = ["methods", &index.to_string(), bad.parameter];
+                let path = ["methods", &index.to_string(), &bad.parameter];
                 let message = format!("{bad} of dataset `{}`", dataset.name);
                 problems.push(loaded.source.problem(&path, message, None));
             }
@@ -460,7 +481,7 @@ fn planned_methods(experiment: &Experiment, candidates: &[Candidates]) -> Vec<Pl
             label: spec
                 .label
                 .clone()
-                .unwrap_or_else(|| candidates.entry.title().to_owned()),
+                .unwrap_or_else(|| candidates.entry.info.title.to_owned()),
             scheme: candidates.scheme(),
             points: candidates.points.len(),
         })
@@ -470,7 +491,7 @@ fn planned_methods(experiment: &Experiment, candidates: &[Candidates]) -> Vec<Pl
 impl Candidates {
     /// The parameters on which all points agree: all of them where nothing is tuned.
     pub(super) fn settled(&self) -> Value {
-        let mut points = self.points.iter().map(|point| point.params());
+        let mut points = self.points.iter().map(|point| point.params.clone());
         let mut settled = points.next().unwrap_or_default();
         for point in points {
             if let Some(agreed) = settled.as_object_mut() {

@@ -6,16 +6,16 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::ledger::{Embedding, Plan, PlannedCell, TRACES};
-use crate::model::registry;
+use crate::methods;
 use crate::spec::Recording;
 
 /// Whether `dir` lacks a trace with accuracies, or a map, that the experiment asks for and the method can give.
 pub fn is_missing(plan: &Plan, cell: &PlannedCell, dir: &Path) -> bool {
-    let Some(entry) = registry::find(&plan.methods[cell.method].method) else {
+    let Some(entry) = methods::find(&plan.methods[cell.method].method) else {
         return false;
     };
     // Nothing is recorded of other splits than the first.
-    if cell.split != 0 || !(entry.learns() || entry.is_network()) {
+    if cell.split != 0 || !(entry.info.learns_representation || entry.is_network) {
         return false;
     }
     let wants = |recording| plan.experiment.record.contains(&recording);

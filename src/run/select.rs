@@ -7,23 +7,17 @@
 
 mod grid;
 
-use std::cmp::Ordering;
-use std::sync::OnceLock;
 use std::time::Instant;
 
-use faer::Par;
 use ndarray::Axis;
+use npsvc::{FitError, Method, Model, Seed};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::cell::pictures;
+use super::network::Task;
 use super::prepare::{Candidates, Source};
 use crate::data::split;
-use crate::model::deep::{Queries, Surroundings};
-use crate::model::registry::Configured;
-use crate::model::{Along, Problem};
-use crate::seed::Seed;
 use crate::spec::{Experiment, Select, SelectOn};
 
 /// What was tried and what was chosen.
@@ -104,9 +98,9 @@ fn halve(points: &mut [Scored], folds: usize) {
 /// What fits are made with.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
-    pub par: Par,
-    /// Of networks.
-    pub surroundings: &'a Surroundings,
+    pub threads: usize,
+    /// What networks are trained on.
+    pub device: &'a str,
 }
 
 /// Chooses among the points of `candidates` for split `split` of `source`.
@@ -130,7 +124,7 @@ pub fn select(
         .points
         .iter()
         .map(|point| Scored {
-            params: point.params(),
+            params: point.params.clone(),
             scores: Vec::new(),
             mean: None,
             dropped: None,
@@ -236,128 +230,109 @@ fn score_round(
     means: Means<'_>,
     points: &mut [Scored],
 ) {
-    let Means { par, surroundings } = means;
-    let dataset = &source.dataset;
-    let y: Vec<usize> = round.fit.iter().map(|&i| dataset.y[i]).collect();
-    let x = dataset.x.select(Axis(0), &round.fit);
-    let kernel = &experiment.kernel;
-    let problem = Problem::new(x, y, dataset.classes.len(), kernel, experiment.jitter, par)
-        .with_factor(experiment.factor.clone())
-        .picturing(pictures(source, &round.fit))
-        .for_sweep();
-    let queries = dataset.x.select(Axis(0), &round.score);
-    let images = dataset.images.as_ref();
-    let images = images.map(|images| images.select(&round.score));
-    let cross = OnceLock::new();
-    if !candidates.entry.is_network() {
-        cross.get_or_init(|| problem.cross(queries.view()));
-        problem.gram_with(false);
-    }
-    let score = |point: &dyn Configured, problem: &Problem| {
-        let predicted = match point.network() {
-            Some(network) => network.train(problem, seed, surroundings).and_then(|fit| {
-                fit.network.predict(Queries {
-                    x: queries.view(),
-                    images: images.as_ref(),
-                })
-            }),
-            None => point.fit(problem, seed).map(|fit| {
-                let cross = cross.get_or_init(|| problem.cross(queries.view()));
-                fit.machine.predict(cross.as_ref(), problem.par())
-            }),
-        };
-        let predicted = predicted.map_err(|error| source.explain(&error))?;
-        let correct = round
-            .score
-            .iter()
-            .zip(predicted)
-            .filter(|&(&i, l)| dataset.y[i] == l)
-            .count();
-        Ok(100.0 * correct as f64 / round.score.len() as f64)
-    };
     let alive: Vec<usize> = (0..points.len())
         .filter(|&index| points[index].is_alive())
         .collect();
-    let lanes = lanes(candidates, &alive);
-    // Side by side where fits are small and lanes enough for all threads; otherwise the threads are
-    // used inside, with less memory.
-    let are_beside = problem.shape().n <= SMALL && (2..=lanes.len()).contains(&par.degree());
-    let run = |lane: &Vec<usize>| -> Vec<(usize, Result<f64, String>)> {
-        let problem = problem.lane(if are_beside { Par::Seq } else { par });
-        let point = |&index: &usize| candidates.points[index].as_ref();
-        lane.iter()
-            .map(|index| (*index, score(point(index), &problem)))
-            .collect()
+    let results = match candidates.entry.is_network {
+        true => score_networks(source, round, candidates, &alive, seed, means),
+        false => score_kernels(
+            experiment,
+            source,
+            round,
+            candidates,
+            &alive,
+            seed,
+            means.threads,
+        ),
     };
-    let results: Vec<Vec<(usize, Result<f64, String>)>> = if are_beside {
-        // Lanes last differently long: whoever is free takes the next one.
-        lanes.iter().par_bridge().map(run).collect()
-    } else {
-        lanes.iter().map(run).collect()
-    };
-    for (index, result) in results.into_iter().flatten() {
-        match result {
-            Ok(score) => points[index].scores.push(score),
+    for (index, predicted) in results {
+        match predicted {
+            Ok(predicted) => points[index]
+                .scores
+                .push(accuracy(source, round, &predicted)),
             Err(error) => points[index].error = Some(error),
         }
     }
 }
 
-/// Training samples up to which the points of a grid are fitted side by side.
+/// The classes that a point predicts for the samples of a round, by the index of the point.
+type Predicted = (usize, Result<Vec<usize>, String>);
+
+/// Percent of the samples of a round that are classified correctly.
+fn accuracy(source: &Source, round: &Round, predicted: &[usize]) -> f64 {
+    let pairs = round.score.iter().zip(predicted);
+    let correct = pairs.filter(|&(&i, &l)| source.dataset.y[i] == l).count();
+    100.0 * correct as f64 / round.score.len() as f64
+}
+
+fn score_networks(
+    source: &Source,
+    round: &Round,
+    candidates: &Candidates,
+    alive: &[usize],
+    seed: &Seed,
+    means: Means<'_>,
+) -> Vec<Predicted> {
+    let predict = |&index: &usize| {
+        let criterion = candidates.points[index].criterion()?;
+        let task = Task {
+            source,
+            criterion,
+            train: &round.fit,
+            test: &round.score,
+            seed,
+            device: means.device,
+            checkpoint: None,
+            has_monitor: false,
+            has_representation: false,
+        };
+        Some((index, task.run().map(|answers| answers.predicted)))
+    };
+    match round.fit.len() <= SMALL && (2..=alive.len()).contains(&means.threads) {
+        // Trainings differ in length: a free thread takes the next one.
+        true => alive.iter().par_bridge().filter_map(predict).collect(),
+        false => alive.iter().filter_map(predict).collect(),
+    }
+}
+
+/// Training samples up to which networks are trained in parallel.
 const SMALL: usize = 2000;
 
-/// Points that differ in nothing but the parameters that the method names (`c`, mostly), in the
-/// order it names: each uses what those before it found.
-/// Which points are together does not depend on threads, so neither do the numbers.
-fn lanes(candidates: &Candidates, alive: &[usize]) -> Vec<Vec<usize>> {
-    let mut lanes: Vec<(Value, Vec<Placed>)> = Vec::new();
-    for &index in alive {
-        let mut key = candidates.points[index].params();
-        let place = (candidates.entry.along().iter())
-            .map(|along| take_place(&mut key, *along))
-            .collect();
-        match lanes.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, lane)) => lane.push(Placed { place, index }),
-            None => lanes.push((key, vec![Placed { place, index }])),
-        }
-    }
-    // Neighbours then have the same regulariser, and with it what a sweep keeps for it.
-    let regulariser = |key: &Value| {
-        let number = |name: &str| key.get(name).and_then(Value::as_f64);
-        number("r1").or_else(|| number("r")).unwrap_or_default()
+fn score_kernels(
+    experiment: &Experiment,
+    source: &Source,
+    round: &Round,
+    candidates: &Candidates,
+    alive: &[usize],
+    seed: &Seed,
+    threads: usize,
+) -> Vec<Predicted> {
+    let every = |error: String| {
+        alive
+            .iter()
+            .map(|&index| (index, Err(error.clone())))
+            .collect()
     };
-    lanes.sort_by(|(a, _), (b, _)| regulariser(a).total_cmp(&regulariser(b)));
-    lanes
-        .into_iter()
-        .map(|(_, mut lane)| {
-            lane.sort_by(|a, b| by_place(&a.place, &b.place));
-            lane.into_iter().map(|placed| placed.index).collect()
-        })
-        .collect()
-}
-
-/// A point, and where in its lane it belongs.
-struct Placed {
-    place: Vec<f64>,
-    index: usize,
-}
-
-fn by_place(a: &[f64], b: &[f64]) -> Ordering {
-    let orders = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
-    orders.fold(Ordering::Equal, Ordering::then)
-}
-
-/// Removes a parameter, and tells what its value sorts by.
-fn take_place(params: &mut Value, along: Along) -> f64 {
-    let (Along::Up(name) | Along::Down(name)) = along;
-    let value = params
-        .as_object_mut()
-        .and_then(|params| params.remove(name));
-    let value = value.and_then(|value| value.as_f64()).unwrap_or_default();
-    match along {
-        Along::Up(_) => value,
-        Along::Down(_) => -value,
-    }
+    let set = match source.training_set(experiment, &round.fit, threads) {
+        Ok(set) => set,
+        Err(error) => return every(error),
+    };
+    let cross = match set.cross(source.dataset.x.select(Axis(0), &round.score).view()) {
+        Ok(cross) => cross,
+        Err(error) => return every(error.to_string()),
+    };
+    set.prepare();
+    let points: Vec<&dyn Method> = (alive.iter())
+        .filter_map(|&index| candidates.points[index].kernel_method())
+        .collect();
+    let predict = |index: usize, model: Result<Model, FitError>| {
+        let predicted = model.map(|model| model.predict_from(&cross));
+        (
+            alive[index],
+            predicted.map_err(|error| source.explain(&error)),
+        )
+    };
+    set.sweep().run(&points, seed, predict)
 }
 
 fn best(points: &[Scored]) -> Option<usize> {
@@ -396,23 +371,6 @@ mod tests {
         halve(&mut points, 2);
         let alive: Vec<_> = (0..5).filter(|&i| points[i].is_alive()).collect();
         assert_eq!(alive, [1, 3]);
-    }
-
-    #[test]
-    fn places_follow_the_order_that_a_method_names() {
-        let mut points: Vec<(Vec<f64>, [f64; 2])> = Vec::new();
-        for c in [1.0, 10.0] {
-            for gamma in [4.0, 0.5] {
-                let mut params = serde_json::json!({"r1": 1, "c": c, "gamma": gamma});
-                let along = [Along::Down("c"), Along::Up("gamma")];
-                let place = along.map(|along| take_place(&mut params, along)).to_vec();
-                assert_eq!(params, serde_json::json!({"r1": 1}));
-                points.push((place, [c, gamma]));
-            }
-        }
-        points.sort_by(|(a, _), (b, _)| by_place(a, b));
-        let order: Vec<_> = points.into_iter().map(|(_, point)| point).collect();
-        assert_eq!(order, [[10.0, 0.5], [10.0, 4.0], [1.0, 0.5], [1.0, 4.0]]);
     }
 
     #[test]

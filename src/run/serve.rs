@@ -6,8 +6,6 @@ use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock};
 
-use faer::Par;
-
 use super::cell::{Bench, Choices};
 use super::peak::mebibytes;
 use super::prepare::{Prepared, prepare};
@@ -24,10 +22,6 @@ pub fn serve() -> io::Result<()> {
     };
     let setup: Setup = serde_json::from_str(&first)?;
     let threads = setup.circumstances.threads;
-    let par = match threads {
-        1 => Par::Seq,
-        several => Par::rayon(several),
-    };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
@@ -35,7 +29,6 @@ pub fn serve() -> io::Result<()> {
     let server = Server {
         setup,
         requests,
-        par,
         choices: Choices::default(),
     };
     pool.install(move || server.work())
@@ -59,7 +52,6 @@ fn listen() -> Receiver<String> {
 struct Server {
     setup: Setup,
     requests: Receiver<String>,
-    par: Par,
     choices: Choices,
 }
 
@@ -114,7 +106,13 @@ impl Server {
             let source = prepared.sources.first().and_then(Option::as_ref);
             next = match source.filter(|source| request.split < source.splits.len()) {
                 Some(source) => {
-                    let bench = Bench::new(prepared, source, 0, request.split, self.par);
+                    let bench = Bench::new(
+                        prepared,
+                        source,
+                        0,
+                        request.split,
+                        self.setup.circumstances.threads,
+                    );
                     self.work_split(prepared, &bench, request)?
                 }
                 None => {

@@ -74,7 +74,7 @@ impl Todo {
             todo.cells += 1;
             todo.work += estimate.flops;
             // Networks share no kernel matrix, so several devices train them at the same time.
-            let is_network = prepared.candidates[cell.method].entry.is_network();
+            let is_network = prepared.candidates[cell.method].entry.is_network;
             let apart = (is_network && options.devices.len() > 1).then_some(index);
             let key = (cell.dataset, cell.split, apart);
             let at = *groups.entry(key).or_insert_with(|| {

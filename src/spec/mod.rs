@@ -8,6 +8,7 @@
 mod catalogue;
 mod check;
 mod encoder;
+mod factor;
 mod node;
 mod phrase;
 mod problem;
@@ -22,6 +23,7 @@ mod types;
 
 pub use catalogue::{Catalogue, Check, DatasetEntry, MethodEntry};
 pub use encoder::{Backbone, Conventions, EncoderSpec};
+pub use factor::{Factor, Pivoted};
 pub use problem::{Place, Problem, Source, SpecError};
 pub use read::load;
 pub use schema::{schema, schema_text};

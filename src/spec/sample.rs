@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::range::value;
 use super::types::Search;
-use crate::seed::Seed;
+use npsvc::Seed;
 
 /// What a parameter is drawn from.
 #[derive(Clone, Debug, PartialEq)]

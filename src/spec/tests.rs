@@ -179,10 +179,7 @@ fn a_bare_kernel_has_default_options() {
     let default = minimal("").kernel;
     assert_eq!(minimal("kernel: gaussian").kernel, default);
     assert_eq!(minimal("kernel: {gaussian: {}}").kernel, default);
-    assert_eq!(
-        minimal("kernel: linear").kernel,
-        crate::kernel::Kernel::Linear
-    );
+    assert_eq!(minimal("kernel: linear").kernel, npsvc::Kernel::Linear);
     let width = json!(minimal("kernel: {gaussian: {width: 2}}").kernel);
     assert_eq!(width, json!({"gaussian": {"width": 2.0}}));
 }

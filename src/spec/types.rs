@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::encoder::EncoderSpec;
-use crate::kernel::{Factor, Kernel};
+use npsvc::Kernel;
+
+use super::factor::Factor;
 
 /// An experiment: which methods on which datasets, how split, selected, compared and rendered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

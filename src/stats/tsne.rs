@@ -9,7 +9,7 @@ use ndarray::ArrayView2;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::separability::squared_distances;
-use crate::seed::Seed;
+use npsvc::Seed;
 
 const ITERATIONS: usize = 1000;
 /// Iterations with exaggerated similarities.

@@ -1,8 +1,9 @@
 //! Text forms of kernels and certificates (features `serde` and `schemars`).
 //!
-//! The forms are part of the identity of recorded results, so they are written down here apart from
-//! the types: a kernel is `{"gaussian":{"width":"mean-squared-distance"}}` or `"linear"`, and a
-//! certificate has the key `converged` next to `termination`.
+//! The forms are part of the identity of recorded results, so they do not follow from the Rust types:
+//! a kernel is `{"gaussian":{"width":"mean-squared-distance"}}` or `"linear"`, and a certificate has
+//! the key `converged` next to `termination`. The doc comments of the text types are the descriptions
+//! in JSON schemas.
 
 use std::fmt;
 
@@ -279,6 +280,19 @@ mod tests {
         let negative = sentence(r#"{"gaussian":{"width":-1}}"#);
         let expected = "invalid value: floating point `-1.0`, expected a positive number or `mean-squared-distance`";
         assert!(negative.starts_with(expected), "{negative}");
+    }
+
+    #[test]
+    fn graph_options_keep_their_text() {
+        let text = r#"{"weights":"mean-squared-distance","neighbours":null}"#;
+        let options = kernel::GraphOptions::default();
+        assert_eq!(serde_json::to_string(&options).unwrap(), text);
+        let read = serde_json::from_str::<kernel::GraphOptions>;
+        assert_eq!(read("{}").unwrap(), options);
+        let distances = read(r#"{"weights":"mean-distance","neighbours":3}"#).unwrap();
+        assert_eq!(distances.weights, kernel::GraphWeights::MeanDistance);
+        assert_eq!(distances.neighbours, Some(3));
+        assert!(read(r#"{"k":3}"#).is_err());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::scale::Scale;
 use super::sheet::{Frame, Sheet};
 use super::{Drawn, MOST, MOST_PANELS};
 use crate::ledger::PlannedDataset;
-use crate::model::registry;
+use crate::methods;
 use crate::render::csv::{optional, quoted};
 use crate::render::text::counted;
 use crate::render::{Cell, Summary};
@@ -66,8 +66,8 @@ pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Drawn> {
     let mut sheet = Sheet::new(&title);
     let looks = methods.iter().enumerate();
     let title_of = |method: &str| {
-        registry::find(method)
-            .map_or(method, |entry| entry.title())
+        methods::find(method)
+            .map_or(method, |entry| entry.info.title)
             .to_owned()
     };
     let looks = looks.map(|(index, method)| (title_of(method), Look::of(index).icon()));

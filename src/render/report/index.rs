@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::html::{self, Field, escape, list, table};
 use super::{FILE, INDEX, sections};
-use crate::model::registry;
+use crate::methods;
 use crate::render::csv::with_column;
 use crate::render::figure;
 use crate::render::{Answer, Claim, Drawn, ExportError, Summary};
@@ -149,7 +149,7 @@ fn claims(summaries: &[&Summary]) -> String {
             .columns
             .iter()
             .filter(|column| column.method == rival.method);
-        let title = registry::find(&rival.method).map(|entry| entry.title().to_owned());
+        let title = methods::find(&rival.method).map(|entry| entry.info.title.to_owned());
         let name = title
             .filter(|_| alike.count() == 1)
             .unwrap_or_else(|| rival.label.clone());

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::{Named, Resolver};
-use crate::seed::Seed;
 use crate::spec::catalogue::MethodEntry;
 use crate::spec::check::Checker;
 use crate::spec::node::{Kind, Node};
@@ -14,6 +13,7 @@ use crate::spec::sample::{self, Axis, Drawn};
 use crate::spec::schema::{LABEL, is_tunable, takes_range};
 use crate::spec::types::{MethodSpec, Search, default_seed};
 use crate::wording::counted;
+use npsvc::Seed;
 
 /// A range as it is written: `{scale: [first, last, step]}`, the step left out where points are drawn.
 struct Range<'a> {

@@ -23,7 +23,8 @@ pub struct Cholesky {
 }
 
 /// The matrix is not positive definite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the matrix is not positive definite: pivot {pivot} is not positive")]
 pub struct NotPositiveDefinite {
     /// Row of the first pivot that is not positive.
     pub pivot: usize,

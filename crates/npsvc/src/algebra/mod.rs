@@ -1,6 +1,6 @@
 //! Products, decompositions and parallel loops for dense matrices, on top of faer.
 //!
-//! Each function that calls faer leaves the vector registers clean (see [`simd`]). The rest of the
+//! Each function that calls faer leaves the vector registers clean (see `simd`). The rest of the
 //! crate multiplies matrices through this module.
 
 mod factorization;
@@ -236,7 +236,7 @@ fn columns_mut(m: &mut Mat<f64>) -> Vec<&mut [f64]> {
 }
 
 /// Calls `work(j, column j)` for each column, in parallel if `par` has several threads.
-pub fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &mut [f64]) + Sync) {
+pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &mut [f64]) + Sync) {
     let columns: Vec<_> = columns_mut(m).into_iter().enumerate().collect();
     each(par, columns, |(j, column)| work(j, column));
 }

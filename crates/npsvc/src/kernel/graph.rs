@@ -1,7 +1,7 @@
 //! The k-nearest-neighbour graph and its normalised Laplacian `L = I - D^-1/2 G D^-1/2`.
 //!
-//! `G_ij` is a weight if `i` is among the k nearest of `j` or the other way round, else zero;
-//! `D_ii = sum_j G_ij`. The paper takes `k = floor(log2 n)`.
+//! `G_ij` is a weight if `i` is among the k nearest neighbours of `j` or `j` among those of `i`, and
+//! zero otherwise; `D_ii = sum_j G_ij`. The paper takes `k = floor(log2 n)`.
 
 use faer::{Mat, MatRef, Par};
 use ndarray::{ArrayView2, s};
@@ -35,7 +35,7 @@ pub enum GraphWeights {
     MeanDistance,
 }
 
-/// A symmetric sparse matrix, row by row.
+/// The normalised graph Laplacian: a symmetric sparse matrix, stored by rows.
 #[derive(Clone, Debug)]
 pub struct Laplacian {
     /// Row `i` holds `entries[starts[i]..starts[i + 1]]`, columns ascending.
@@ -121,10 +121,9 @@ impl Laplacian {
         product.transpose().to_owned()
     }
 
-    /// `out = mt L` for a column-major `mt`: what a sample adds is contiguous, and one weight serves
-    /// all of it.
+    /// `out = mt L` for a column-major `mt`. Each weight multiplies a contiguous column.
     pub fn set_rows_times(&self, out: &mut Mat<f64>, mt: MatRef<'_, f64>) {
-        // As many sums as fit into registers, so that they are written once.
+        // This number of sums fits into registers, so each sum is written once.
         const LANES: usize = 24;
         for i in 0..self.n() {
             let (blocks, rest) = column_mut(out, i).as_chunks_mut::<LANES>();
@@ -153,9 +152,10 @@ impl Laplacian {
     }
 }
 
-/// The `k` nearest other rows of each row with their squared distances, nearest first, and the mean distance
-/// over all n^2 pairs. Distances come from products of centred rows, so rounding decides between rows that are
-/// equally far; only of distances that are equal to the bit does the lower index come first.
+/// The `k` nearest other rows of each row with their squared distances, nearest first, and the mean
+/// distance over all n^2 pairs. Distances come from products of centred rows, so rounding decides
+/// between rows that are equally far. Of distances that are equal to the bit, the lower index comes
+/// first.
 fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>>, f64) {
     // Blocks of columns: memory stays O(n), not O(n^2).
     const BLOCK: usize = 512;
@@ -182,7 +182,7 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
                 others.truncate(k);
             }
             others.sort_unstable_by(order);
-            // Without the room for all the others: n times that would be n^2.
+            // Gives the memory of the other samples back: for all rows it would be O(n^2).
             others.shrink_to_fit();
             (others, sum)
         });
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn products_of_any_width_are_those_of_the_dense_matrix() {
+    fn products_of_each_width_agree_with_the_dense_matrix() {
         let x = Array2::from_shape_fn((30, 3), |(i, j)| ((3 * i + 5 * j + i * j) as f64).sin());
         let laplacian = Laplacian::new(x.view(), &GraphOptions::default(), Par::Seq);
         let mut dense = Mat::<f64>::zeros(30, 30);
@@ -212,7 +212,7 @@ mod tests {
         }
         for d in [1, 23, 24, 25, 72] {
             let mt = Mat::from_fn(d, 30, |i, j| ((7 * i + 2 * j) as f64).cos());
-            // What was there before must not matter.
+            // The old contents must not matter.
             let mut out = Mat::from_fn(d, 30, |_, _| f64::NAN);
             laplacian.set_rows_times(&mut out, mt.as_ref());
             let error = (&out - &mt * &dense).norm_max();

@@ -27,7 +27,8 @@ pub enum Kernel {
     },
     /// `<x, x'>`.
     Linear,
-    /// `(scale <x, x'> + offset)^degree`.
+    /// `(scale <x, x'> + offset)^degree`. It is positive semidefinite if `scale > 0` and `offset >= 0`;
+    /// certificates hold only then.
     Polynomial {
         /// Exponent, at least one.
         degree: u32,

@@ -1,32 +1,34 @@
 //! Pivoted partial Cholesky: `K ~ G G^T` with `G` of size n x rank, in O(n rank) memory.
 //!
-//! With pivots `I`, `G = K_:I L^-T` where `K_II = L L^T`: the approximation is exact on the rows and
-//! columns of the pivots. Each pivot is among the samples whose diagonal is approximated worst, and
-//! what is left of the diagonal's sum bounds the error. A function `f = sum_i b_i k^(x_i, .)` of the
-//! approximate kernel is an expansion in the pivots alone, with coefficients `L^-T G^T b`. The factor
-//! of a linear kernel ends by itself at the number of features.
+//! With pivots `I`, `G = K_:I L^-T` where `K_II = L L^T`. The approximation is exact on the rows and
+//! columns of the pivots. Each pivot is among the samples with the largest error on the diagonal, and
+//! the trace of the error bounds its norm. A function `f = sum_i b_i k^(x_i, .)` of the approximate
+//! kernel is an expansion in the pivots alone, with the coefficients `L^-T G^T b`. The factor of a
+//! linear kernel ends at the number of features.
 
 use faer::{Mat, MatRef, Par};
 use ndarray::{ArrayView2, Axis};
 
 use super::fitted::FittedKernel;
-use crate::algebra::{add_product, column, column_mut, padded_copy, product, solve_transposed};
+use crate::algebra::{
+    add_product, add_scaled, column, column_mut, padded_copy, product, solve_transposed,
+};
 
-/// `K ~ G G^T`.
+/// A factor of low rank, `K ~ G G^T`.
 #[derive(Clone, Debug)]
 pub struct PivotedFactor {
-    /// `G^T`, so that the row of a sample is contiguous.
+    /// `G^T`, one column per sample.
     rows: Mat<f64>,
     pivots: Vec<usize>,
-    /// `L` with `K_II = L L^T`, the factor's rows of the pivots.
+    /// `L` with `K_II = L L^T`: the rows of `G` at the pivots. Only the lower triangle counts.
     at_pivots: Mat<f64>,
     /// `tr(K - G G^T) / tr K`.
     error: f64,
 }
 
-/// Candidates looked at together: the kernel's columns are then products of matrices.
+/// Number of candidates per round. The kernel columns of a round are one product of matrices.
 const BLOCK: usize = 64;
-/// A candidate is taken while its diagonal is off by at least this share of the worst one's.
+/// A candidate becomes a pivot if its error is at least this share of the largest error.
 const WORTH: f64 = 0.2;
 
 impl PivotedFactor {
@@ -39,22 +41,18 @@ impl PivotedFactor {
         tolerance: f64,
         par: Par,
     ) -> Self {
-        let n = x.nrows();
-        let most = rank.unwrap_or(n).min(n);
-        let mut left = kernel.diagonal(x);
-        let trace: f64 = left.iter().sum();
-        // Rounding keeps what is left of the diagonal from ever vanishing.
-        let least = f64::EPSILON * n as f64 * left.iter().copied().fold(0.0, f64::max);
-        let mut columns = Columns::new(n, most, least);
-        while columns.count < most && left.iter().sum::<f64>() > tolerance * trace {
-            let candidates = worst(&left, BLOCK.min(2 * (most - columns.count)));
+        let limit = rank.unwrap_or(x.nrows()).min(x.nrows());
+        let mut factor = GrowingFactor::new(kernel.diagonal(x), limit);
+        let trace = factor.trace_of_error();
+        while factor.rank() < limit && factor.trace_of_error() > tolerance * trace {
+            let candidates = largest(&factor.errors, BLOCK.min(2 * (limit - factor.rank())));
             let chosen = x.select(Axis(0), &candidates);
             let remainder = kernel.cross(x, chosen.view(), par);
-            if columns.extend(remainder, &candidates, &mut left, par) == 0 {
+            if factor.extend(remainder, &candidates, par) == 0 {
                 break;
             }
         }
-        columns.finish(left.iter().sum::<f64>() / trace.max(f64::MIN_POSITIVE))
+        factor.finish(trace)
     }
 
     /// Number of samples.
@@ -62,22 +60,22 @@ impl PivotedFactor {
         self.rows.ncols()
     }
 
-    /// Columns of `G`.
+    /// Number of columns of `G`.
     pub fn rank(&self) -> usize {
         self.rows.nrows()
     }
 
-    /// `G^T`, a column per sample.
+    /// `G^T`, one column per sample.
     pub fn rows(&self) -> MatRef<'_, f64> {
         self.rows.as_ref()
     }
 
-    /// The samples that functions are expansions in.
+    /// The samples in which functions are expanded.
     pub fn pivots(&self) -> &[usize] {
         &self.pivots
     }
 
-    /// `tr(K - G G^T) / tr K`: the share of the samples' squared length that is lost.
+    /// `tr(K - G G^T) / tr K`, the share of the squared length of the samples that is lost.
     pub fn error(&self) -> f64 {
         self.error
     }
@@ -90,10 +88,10 @@ impl PivotedFactor {
     }
 }
 
-/// The samples with the largest values in `left`, largest first, the lower index first among equals.
-fn worst(left: &[f64], count: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..left.len()).collect();
-    let by_size = |a: &usize, b: &usize| left[*b].total_cmp(&left[*a]).then(a.cmp(b));
+/// The `count` samples with the largest values, largest first. Among equals the lower index is first.
+fn largest(values: &[f64], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    let by_size = |a: &usize, b: &usize| values[*b].total_cmp(&values[*a]).then(a.cmp(b));
     if count < order.len() {
         order.select_nth_unstable_by(count, by_size);
         order.truncate(count);
@@ -102,60 +100,62 @@ fn worst(left: &[f64], count: usize) -> Vec<usize> {
     order
 }
 
-/// The factor as it grows: `G` with the columns made so far.
-struct Columns {
+/// `G` with one column per pivot so far.
+struct GrowingFactor {
     g: Mat<f64>,
-    count: usize,
+    pivots: Vec<usize>,
+    /// The diagonal of `K - G G^T`.
+    errors: Vec<f64>,
     /// Largest number of columns.
     limit: usize,
-    /// A diagonal entry below this is rounding.
+    /// Errors below this are rounding. Without it, the errors would never vanish.
     least: f64,
-    pivots: Vec<usize>,
 }
 
-impl Columns {
-    fn new(n: usize, limit: usize, least: f64) -> Self {
+impl GrowingFactor {
+    fn new(diagonal: Vec<f64>, limit: usize) -> Self {
+        let n = diagonal.len();
         Self {
             g: Mat::zeros(n, limit.min(BLOCK)),
-            count: 0,
-            limit,
-            least,
             pivots: Vec::new(),
+            limit,
+            least: f64::EPSILON * n as f64 * diagonal.iter().copied().fold(0.0, f64::max),
+            errors: diagonal,
         }
     }
 
-    /// Takes pivots among the candidates, whose columns of the kernel matrix are given; how many.
-    fn extend(
-        &mut self,
-        mut remainder: Mat<f64>,
-        candidates: &[usize],
-        left: &mut [f64],
-        par: Par,
-    ) -> usize {
-        let done = self.g.as_ref().subcols(0, self.count);
-        let at = Mat::from_fn(candidates.len(), self.count, |a, j| {
-            done[(candidates[a], j)]
-        });
+    fn rank(&self) -> usize {
+        self.pivots.len()
+    }
+
+    fn trace_of_error(&self) -> f64 {
+        self.errors.iter().sum()
+    }
+
+    /// Chooses pivots among the candidates, whose kernel columns are given. Returns how many.
+    fn extend(&mut self, mut remainder: Mat<f64>, candidates: &[usize], par: Par) -> usize {
+        let first = self.rank();
+        let done = self.g.as_ref().subcols(0, first);
+        let at = Mat::from_fn(candidates.len(), first, |a, j| done[(candidates[a], j)]);
         add_product(remainder.as_mut(), -1.0, done, at.transpose(), par);
-        let enough = (WORTH * left[candidates[0]]).max(self.least);
-        let first = self.count;
+        let enough = (WORTH * self.errors[candidates[0]]).max(self.least);
         self.reserve(first + candidates.len());
         let mut open: Vec<usize> = (0..candidates.len()).collect();
-        while self.count < self.limit {
-            let worst = (0..open.len())
-                .max_by(|&a, &b| left[candidates[open[a]]].total_cmp(&left[candidates[open[b]]]));
-            let Some(place) = worst else { break };
-            let c = open.swap_remove(place);
+        while self.rank() < self.limit {
+            let error = |a: usize| self.errors[candidates[open[a]]];
+            let worst = (0..open.len()).max_by(|&a, &b| error(a).total_cmp(&error(b)));
+            let Some(worst) = worst else { break };
+            let c = open.swap_remove(worst);
             let pivot = candidates[c];
-            if left[pivot] <= enough {
+            if self.errors[pivot] <= enough {
                 break;
             }
-            self.append(column(remainder.as_ref(), c), first, pivot, left);
+            self.append(column(remainder.as_ref(), c), first, pivot);
         }
-        self.count - first
+        self.rank() - first
     }
 
-    /// Room for `count` columns in all, doubled each time as a vector's would be.
+    /// Makes room for `count` columns. Capacity doubles each time, as in a vector.
     fn reserve(&mut self, count: usize) {
         if count > self.g.ncols() {
             let columns = count.max(2 * self.g.ncols()).min(self.limit);
@@ -163,56 +163,44 @@ impl Columns {
         }
     }
 
-    /// One column: the remainder of the kernel's, less what this block has taken off it already.
-    fn append(&mut self, remainder: &[f64], first: usize, pivot: usize, left: &mut [f64]) {
+    /// Appends the column of `pivot`: its remainder, less the part that the columns from `first` on
+    /// explain.
+    fn append(&mut self, remainder: &[f64], first: usize, pivot: usize) {
         let mut new = remainder.to_vec();
-        for j in first..self.count {
+        for j in first..self.rank() {
             let done = column(self.g.as_ref(), j);
-            let factor = done[pivot];
-            for (new, done) in new.iter_mut().zip(done) {
-                *new -= factor * done;
-            }
+            add_scaled(&mut new, -done[pivot], done);
         }
         let diagonal = new[pivot];
-        if diagonal <= self.least {
-            left[pivot] = 0.0;
-            return;
+        if diagonal > self.least {
+            let scale = diagonal.sqrt().recip();
+            for (new, error) in new.iter_mut().zip(&mut self.errors) {
+                *new *= scale;
+                *error = (*error - *new * *new).max(0.0);
+            }
+            column_mut(&mut self.g, self.pivots.len()).copy_from_slice(&new);
+            self.pivots.push(pivot);
         }
-        let scale = diagonal.sqrt().recip();
-        for (new, left) in new.iter_mut().zip(left.iter_mut()) {
-            *new *= scale;
-            *left = (*left - *new * *new).max(0.0);
-        }
-        left[pivot] = 0.0;
-        column_mut(&mut self.g, self.count).copy_from_slice(&new);
-        self.pivots.push(pivot);
-        self.count += 1;
+        self.errors[pivot] = 0.0;
     }
 
-    fn finish(self, error: f64) -> PivotedFactor {
-        if self.count == 0 {
-            // A kernel that is zero everywhere: one column of zeros spares everyone the case.
+    fn finish(self, trace: f64) -> PivotedFactor {
+        let error = self.trace_of_error() / trace.max(f64::MIN_POSITIVE);
+        let Self { g, pivots, .. } = self;
+        if pivots.is_empty() {
+            // The kernel is zero everywhere. One column of zeros avoids a special case.
             return PivotedFactor {
-                rows: Mat::zeros(1, self.g.nrows()),
+                rows: Mat::zeros(1, g.nrows()),
                 pivots: vec![0],
                 at_pivots: Mat::identity(1, 1),
                 error,
             };
         }
-        let Self {
-            g, count, pivots, ..
-        } = self;
-        let at_pivots = Mat::from_fn(
-            count,
-            count,
-            |a, b| {
-                if b <= a { g[(pivots[a], b)] } else { 0.0 }
-            },
-        );
+        let rank = pivots.len();
         PivotedFactor {
-            rows: padded_copy(g.as_ref().subcols(0, count).transpose()),
+            rows: padded_copy(g.as_ref().subcols(0, rank).transpose()),
+            at_pivots: Mat::from_fn(rank, rank, |a, b| g[(pivots[a], b)]),
             pivots,
-            at_pivots,
             error,
         }
     }

@@ -5,15 +5,18 @@ use faer::{Mat, Par};
 
 use crate::algebra::{add_scaled, column, inner, symmetric_eigen};
 
-/// An eigenpair and what vouches for it.
+/// An eigenpair and its error bound.
 #[derive(Clone, Debug)]
 pub struct Eigenpair {
+    /// The eigenvalue.
     pub value: f64,
-    /// Of norm one.
+    /// The eigenvector, of norm one.
     pub vector: Vec<f64>,
-    /// `|A v - value v|`: some eigenvalue lies within this of `value`.
+    /// `|A v - value v|`. An eigenvalue of `A` is at most this far from `value`.
     pub residual: f64,
+    /// Size of the Krylov basis.
     pub iterations: usize,
+    /// Whether the residual is within the tolerance.
     pub converged: bool,
 }
 
@@ -23,8 +26,8 @@ pub fn largest(n: usize, tolerance: f64, apply: impl FnMut(&[f64]) -> Vec<f64>) 
 }
 
 /// The top eigenpair of an operator `A = L K` that is symmetric in the inner product `x^T K y`:
-/// `metric(x)` is `K x` and `apply(K x)` is `L K x`. The start is the constant vector with a small
-/// ripple, so that the answer is reproducible and no symmetry hides an eigenvector.
+/// `metric(x)` is `K x` and `apply(K x)` is `L K x`. The start vector is fixed, so that the result is
+/// reproducible, and irregular, so that it is not orthogonal to an eigenvector by symmetry.
 pub fn largest_in_metric(
     n: usize,
     tolerance: f64,
@@ -32,7 +35,7 @@ pub fn largest_in_metric(
     mut apply: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Eigenpair {
     const LARGEST_BASIS: usize = 200;
-    let mut next: Vec<f64> = (0..n).map(|i| 1.0 + ripple(i)).collect();
+    let mut next: Vec<f64> = (0..n).map(start_vector_entry).collect();
     let (mut basis, mut duals) = (Vec::<Vec<f64>>::new(), Vec::<Vec<f64>>::new());
     let (mut alphas, mut betas) = (Vec::new(), Vec::<f64>::new());
     loop {
@@ -43,8 +46,9 @@ pub fn largest_in_metric(
             let (value, weights) = top_of_tridiagonal(&alphas, &betas[1..]);
             let residual = beta * weights[steps - 1].abs();
             let exhausted = steps == n || beta == 0.0;
-            let converged = exhausted || residual <= tolerance * value.abs();
-            if converged || steps == LARGEST_BASIS || !residual.is_finite() {
+            let is_met = exhausted || residual <= tolerance * value.abs();
+            let converged = is_met && value.is_finite() && residual.is_finite();
+            if is_met || steps == LARGEST_BASIS || !residual.is_finite() {
                 let mut vector = vec![0.0; n];
                 for (weight, basis) in weights.iter().zip(&basis) {
                     add_scaled(&mut vector, *weight, basis);
@@ -85,14 +89,14 @@ fn top_of_tridiagonal(alphas: &[f64], betas: &[f64]) -> (f64, Vec<f64>) {
     });
     match symmetric_eigen(t.as_ref(), Par::Seq) {
         Some((values, vectors)) => (values[m - 1], column(vectors.as_ref(), m - 1).to_vec()),
-        // Only for entries that are not finite; the caller sees a residual that is not either.
+        // Entries are not finite. The caller sees this by the residual.
         None => (f64::NAN, vec![f64::NAN; m]),
     }
 }
 
-/// A fixed pattern in [-1/4, 1/4] without a short period.
-fn ripple(i: usize) -> f64 {
-    0.5 * ((i as f64 * 0.754_877_666_246_692_8).fract() - 0.5)
+/// One plus a fixed pattern in [-1/4, 1/4] without a short period.
+fn start_vector_entry(i: usize) -> f64 {
+    1.0 + 0.5 * ((i as f64 * 0.754_877_666_246_692_8).fract() - 0.5)
 }
 
 #[cfg(test)]
@@ -129,5 +133,11 @@ mod tests {
         let found = largest(4, 1e-12, |x| vec![0.0; x.len()]);
         assert!(found.converged);
         assert_eq!(found.value, 0.0);
+    }
+
+    #[test]
+    fn an_operator_without_numbers_does_not_converge() {
+        let found = largest(4, 1e-12, |x| vec![f64::NAN; x.len()]);
+        assert!(!found.converged);
     }
 }

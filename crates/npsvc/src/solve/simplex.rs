@@ -4,9 +4,10 @@
 //! min_{tau >= 0, 1^T tau = 1}  1/2 tau^T G tau - h^T tau
 //! ```
 //!
-//! Mass moves to the coordinate with the smallest gradient from the one that lowers the objective most,
-//! which is exact along that edge. Since the gap to the optimum is at most `tau^T g - min_l g_l` for the
-//! gradient `g`, that number is both the stopping rule and the certificate.
+//! A step moves mass to the coordinate with the smallest gradient, from the coordinate that decreases
+//! the objective most, to the minimum along that edge. The Frank-Wolfe gap `tau^T g - min_l g_l` with
+//! the gradient `g` bounds the distance to the optimum. It is both the stopping rule and the gap of
+//! the certificate.
 
 use faer::MatRef;
 
@@ -68,7 +69,7 @@ pub fn solve(
     }
 }
 
-/// The only coordinate with mass, if there is but one.
+/// The coordinate that has all the mass, if there is one.
 fn single(tau: &[f64]) -> Option<usize> {
     let mut some = (0..tau.len()).filter(|&i| tau[i] > 0.0);
     some.next().filter(|_| some.next().is_none())
@@ -82,8 +83,8 @@ fn frank_wolfe_gap(tau: &[f64], gradient: &[f64]) -> f64 {
         .sum()
 }
 
-/// From the smallest gradient, the partner whose edge lowers the objective most, and how much mass
-/// to move. `None` when no edge descends.
+/// The edge to the smallest gradient that decreases the objective most, as the coordinates `from` and
+/// `to` and the mass to move. `None` if no edge descends.
 fn best_edge(g: MatRef<'_, f64>, tau: &[f64], gradient: &[f64]) -> Option<(usize, usize, f64)> {
     let to = (0..tau.len()).min_by(|&a, &b| gradient[a].total_cmp(&gradient[b]))?;
     let mut best: Option<(f64, usize, f64)> = None;
@@ -116,8 +117,11 @@ fn objective(tau: &[f64], gradient: &[f64], h: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use faer::{Mat, Par};
+    use proptest::prelude::*;
+
     use super::*;
-    use faer::Mat;
+    use crate::algebra::product;
 
     #[test]
     fn a_zero_matrix_puts_all_weight_on_the_largest_gain() {
@@ -134,5 +138,39 @@ mod tests {
         let (tau, certificate) = solve(g.as_ref(), &[0.0; 4], &[1.0, 0.0, 0.0, 0.0], 1e-14);
         assert!(tau.iter().all(|t| (t - 0.25).abs() < 1e-12), "{tau:?}");
         assert!(certificate.converged() && certificate.gap >= 0.0);
+    }
+
+    prop_compose! {
+        /// A factor of `G`, and `h`.
+        fn problems()(k in 1..8_usize)(
+            entries in prop::collection::vec(-1.0..1.0, 3 * k),
+            h in prop::collection::vec(-1.0..1.0, k),
+        ) -> (Mat<f64>, Vec<f64>) {
+            (Mat::from_fn(3, h.len(), |a, i| entries[3 * i + a]), h)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn solutions_are_on_the_simplex_and_certified((rows, h) in problems()) {
+            let k = h.len();
+            let g = product(rows.transpose(), rows.as_ref(), Par::Seq);
+            let (tau, certificate) = solve(g.as_ref(), &h, &vec![1.0 / k as f64; k], 1e-9);
+            prop_assert!(certificate.converged());
+            prop_assert!(tau.iter().all(|&t| t >= 0.0));
+            prop_assert!((tau.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            prop_assert!(certificate.gap >= 0.0);
+            // The dual is a bound on the objective of each vertex.
+            for i in 0..k {
+                prop_assert!(certificate.dual <= 0.5 * g[(i, i)] - h[i] + 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_never_certified() {
+        let g = Mat::<f64>::identity(2, 2);
+        let (_, certificate) = solve(g.as_ref(), &[f64::NAN, 0.0], &[0.5; 2], 1e-9);
+        assert_eq!(certificate.termination, Termination::NumericalError);
     }
 }

@@ -1,10 +1,11 @@
 //! Orthonormal frames in the geometry of a kernel: `A^T K A = I`.
 //!
 //! The polar factor of `phi(X) M` is `phi(X) M (M^T K M)^-1/2`, so only a d x d matrix is
-//! decomposed and `K A` comes along for free.
+//! decomposed, and `K A` costs no further product with `K`.
 //!
-//! All of it is kept transposed, a column per sample: what a neighbour graph adds up is contiguous
-//! then, and faer multiplies a matrix of few rows by `K` faster than `K` by one of few columns.
+//! Frames are stored transposed, one column per sample. Then the sums over a neighbour graph read
+//! contiguous memory, and faer multiplies a matrix of few rows by `K` faster than `K` by a matrix of
+//! few columns.
 
 use faer::{Mat, MatRef, Par};
 
@@ -17,7 +18,9 @@ const SAFE_CONDITION: f64 = 1e6;
 /// Coefficients `A^T` of an orthonormal frame, and `A^T K`; d x n each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
+    /// `A^T`.
     pub at: Mat<f64>,
+    /// `A^T K`.
     pub atk: Mat<f64>,
 }
 
@@ -45,7 +48,7 @@ impl Frame {
         frame
     }
 
-    /// As [`Self::nearest_to_known`], in place of what is here.
+    /// As [`Self::nearest_to_known`], into this frame.
     pub fn set_nearest(
         &mut self,
         mt: MatRef<'_, f64>,
@@ -55,7 +58,7 @@ impl Frame {
     ) {
         let is_safe = self.set_from_product(mt, mtk, par);
         if !is_safe {
-            // Nearly dependent rows: what the first pass amplified is orthonormal after a second.
+            // The rows are nearly dependent: a second pass removes the rounding of the first.
             let mt = self.at.clone();
             let mut mtk = Mat::zeros(mt.nrows(), mt.ncols());
             k.set_rows_times(&mut mtk, mt.as_ref(), par);
@@ -63,8 +66,8 @@ impl Frame {
         }
     }
 
-    /// Whether the rows of `mt` are so far from dependent that rounding leaves the frame
-    /// orthonormal.
+    /// Sets the frame from `mt` and `mtk = mt K`. False if the rows of `mt` are so close to dependent
+    /// that the frame may not be orthonormal.
     fn set_from_product(&mut self, mt: MatRef<'_, f64>, mtk: MatRef<'_, f64>, par: Par) -> bool {
         let gram = product(mt, mtk.transpose(), par);
         let (root, condition) = inverse_square_root(gram.as_ref(), mt.ncols(), par);
@@ -78,7 +81,7 @@ impl Frame {
         self.at.nrows()
     }
 
-    /// Number of directions with a length: all of them, or the rank of `K` where that is less.
+    /// Number of directions with a length: all of them, or the rank of `K` if that is less.
     pub fn rank(&self) -> usize {
         self.overlap(self).round() as usize
     }
@@ -88,20 +91,6 @@ impl Frame {
         (0..self.at.ncols())
             .map(|i| inner(column(self.atk.as_ref(), i), column(other.at.as_ref(), i)))
             .sum()
-    }
-
-    /// Largest entry of `A^T K A - I`.
-    pub fn error(&self, par: Par) -> f64 {
-        let gram = product(self.at.as_ref(), self.atk.transpose(), par);
-        let d = gram.nrows();
-        let mut largest: f64 = 0.0;
-        for j in 0..d {
-            for i in 0..d {
-                let expected = if i == j { 1.0 } else { 0.0 };
-                largest = largest.max((gram[(i, j)] - expected).abs());
-            }
-        }
-        largest
     }
 
     /// `|P - Q|_F` of the two frames.
@@ -122,8 +111,8 @@ impl Frame {
     }
 }
 
-/// `G^-1/2` of `G = M^T K M` for `M` with `rows` rows; directions whose length is no more than a
-/// rounding of the longest one's are left without any. With it comes the condition of `G`.
+/// `G^-1/2` of `G = M^T K M` for `M` with `rows` rows, and the condition of `G`. Directions whose
+/// length is only rounding, relative to the longest one, become zero.
 fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize, par: Par) -> (Mat<f64>, f64) {
     let d = gram.nrows();
     let Some((values, vectors)) = symmetric_eigen(gram, par) else {
@@ -160,6 +149,20 @@ mod tests {
         assert!(largest < 10.0, "{largest}");
         let frame = Frame::nearest(mt.subrows(0, 3), Matrix::Full(k.as_ref()), Par::Seq);
         assert_eq!(frame.rank(), 3);
-        assert!(frame.error(Par::Seq) < 1e-10);
+        let gram = product(frame.at.as_ref(), frame.atk.transpose(), Par::Seq);
+        assert!((gram - Mat::<f64>::identity(3, 3)).norm_max() < 1e-10);
+    }
+
+    #[test]
+    fn frames_are_orthonormal_and_nearest_to_themselves() {
+        let x = Mat::from_fn(12, 30, |a, i| ((3 * a + 7 * i + a * i) as f64).sin());
+        let mt = Mat::from_fn(5, 30, |j, i| ((5 * i + 11 * j + i * j) as f64).cos());
+        let k = Matrix::Factor(x.as_ref());
+        let frame = Frame::nearest(mt.as_ref(), k, Par::Seq);
+        let gram = product(frame.at.as_ref(), frame.atk.transpose(), Par::Seq);
+        assert!((gram - Mat::<f64>::identity(5, 5)).norm_max() < 1e-9);
+        let again = Frame::nearest(frame.at.as_ref(), k, Par::Seq);
+        assert!(frame.distance(&again) < 1e-6);
+        assert_eq!(frame.rank(), 5);
     }
 }

@@ -1,266 +1,271 @@
-//! A primal-dual interior-point method for box QPs in which most coordinates end up free.
+//! A primal-dual interior-point method, for problems that the active sets do not solve.
 //!
 //! ```text
 //! min_x  1/2 x^T H x + b^T x + sum_i w_i |x_i|,   lo <= x <= hi
 //! ```
 //!
-//! A coordinate with an L1 term is the difference of two parts, `x = u - v` with `u, v >= 0`, which
-//! share its row of `H`. Every part has a distance to either bound, `s` and `t`, with multipliers
-//! `z` and `w`. Newton's equations for a part of sign `g` are `g (H dx)_i + d dp = rho` with
-//! `d = z/s + w/t`; eliminating the parts leaves `(H + E) dx = right` with `E = 1 / sum 1/d`, one
-//! Cholesky factor per iteration for Mehrotra's predictor and corrector together. A dozen
-//! iterations do, whatever the condition of `H`, where coordinate descent would need thousands of
-//! sweeps.
+//! A coordinate with an L1 term is the difference of two halves, `x = u - v` with `u, v >= 0`, which
+//! share its row of `H`. Each half `p` has a distance `s` to its lower and `t` to its upper bound,
+//! with multipliers `z` and `w`. Newton's equations for a half of sign `g` are
+//! `g (H dx)_i + d dp = rho` with the barrier `d = z/s + w/t`. Eliminating the halves leaves
+//! `(H + E) dx = right` with `E = 1 / sum 1/d`. One Cholesky factor per iteration serves both the
+//! predictor and the corrector of Mehrotra. About twelve iterations are enough, independently of the
+//! condition of `H`.
 
 use faer::{Mat, Par};
 
 use super::Term;
-use crate::algebra::{self, Cholesky};
+use crate::algebra::{Cholesky, add_times_vector};
 
-const MOST_ITERATIONS: usize = 60;
+const MAX_ITERATIONS: usize = 60;
 /// Share of the way to the nearest bound that a step may go.
 const TO_THE_BOUNDARY: f64 = 0.995;
+/// How the distances to the lower and to the upper bound change with a half.
+const SIDES: [f64; 2] = [1.0, -1.0];
 
 /// A point inside the box whose complementarity is at most `tolerance`, or the best one found, and
-/// the number of iterations. `h` contains the terms' square parts. `None` if a bound is infinite,
-/// a box is empty inside, or the algebra fails at once.
-pub fn solve(h: &Mat<f64>, terms: &[Term], tolerance: f64, par: Par) -> Option<(Vec<f64>, usize)> {
-    let mut state = State::new(h, terms, par)?;
-    for iteration in 0..MOST_ITERATIONS {
-        if state.gap() <= tolerance && state.residual() <= tolerance {
-            return Some((state.x, iteration));
+/// the number of iterations. `h` contains the square parts of the terms. `None` if a bound is
+/// infinite, a box has no interior, or the first linear system cannot be solved.
+pub(super) fn solve(
+    h: &Mat<f64>,
+    terms: &[Term],
+    tolerance: f64,
+    par: Par,
+) -> Option<(Vec<f64>, usize)> {
+    let mut point = InteriorPoint::new(h, terms, par)?;
+    for iteration in 0..MAX_ITERATIONS {
+        if point.gap() <= tolerance && point.residual() <= tolerance {
+            return Some((point.x, iteration));
         }
-        if state.iterate().is_none() {
-            return (iteration > 0).then_some((state.x, iteration));
+        if point.iterate().is_none() {
+            return (iteration > 0).then_some((point.x, iteration));
         }
     }
-    Some((state.x, MOST_ITERATIONS))
+    Some((point.x, MAX_ITERATIONS))
 }
 
-/// One half of a coordinate, or the whole of one without an L1 term.
+/// One half of a coordinate, or a whole coordinate without a kink.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct HalfCoordinate {
     coordinate: usize,
     sign: f64,
-    /// Slope of the part by itself: its L1 weight.
+    /// Slope of the L1 term.
     l1: f64,
-    /// Distances to the bounds, kept by themselves: close to a bound a difference would cancel.
-    s: f64,
-    t: f64,
-    /// Multipliers of the bounds.
-    z: f64,
-    w: f64,
+    /// `s` and `t`. They are stored because close to a bound a difference would cancel.
+    distances: [f64; 2],
+    /// `z` and `w`.
+    multipliers: [f64; 2],
 }
 
-/// Changes of a part.
+impl HalfCoordinate {
+    /// The middle of an interval of length `width`.
+    fn new(coordinate: usize, sign: f64, l1: f64, width: f64) -> Self {
+        Self {
+            coordinate,
+            sign,
+            l1,
+            distances: [0.5 * width; 2],
+            multipliers: [0.0; 2],
+        }
+    }
+
+    /// `s z + t w` after `length` times the change.
+    fn complementarity(&self, change: &Change, length: f64) -> f64 {
+        let side = |b: usize| {
+            let distance = self.distances[b] + SIDES[b] * (length * change.value);
+            distance * (self.multipliers[b] + length * change.multipliers[b])
+        };
+        side(0) + side(1)
+    }
+}
+
+/// The Newton step of a half.
 #[derive(Clone, Copy, Debug, Default)]
 struct Change {
     value: f64,
-    z: f64,
-    w: f64,
+    multipliers: [f64; 2],
 }
 
-struct State<'a> {
+/// The barriers `d` of the halves, their inverses summed per coordinate, and the factor of `H + E`.
+struct NewtonSystem {
+    barrier: Vec<f64>,
+    inverse_barrier: Vec<f64>,
+    cholesky: Cholesky,
+}
+
+struct InteriorPoint<'a> {
     h: &'a Mat<f64>,
     linear: Vec<f64>,
     par: Par,
-    parts: Vec<Part>,
+    halves: Vec<HalfCoordinate>,
     x: Vec<f64>,
     /// `H x + b`.
     gradient: Vec<f64>,
 }
 
-impl<'a> State<'a> {
+impl<'a> InteriorPoint<'a> {
     fn new(h: &'a Mat<f64>, terms: &[Term], par: Par) -> Option<Self> {
-        let mut parts = Vec::with_capacity(terms.len());
-        let mut x = Vec::with_capacity(terms.len());
-        for (coordinate, term) in terms.iter().enumerate() {
+        let mut halves = Vec::with_capacity(terms.len());
+        for (i, term) in terms.iter().enumerate() {
             if !term.low.is_finite() || !term.high.is_finite() || term.low >= term.high {
                 return None;
             }
-            let part = |sign: f64, width: f64| {
-                let (s, t) = (0.5 * width, 0.5 * width);
-                Part {
-                    coordinate,
-                    sign,
-                    l1: term.l1,
-                    s,
-                    t,
-                    z: 0.0,
-                    w: 0.0,
-                }
-            };
-            if term.l1 > 0.0 && term.low < 0.0 && term.high > 0.0 {
-                parts.extend([part(1.0, term.high), part(-1.0, -term.low)]);
-                x.push(0.5 * (term.high + term.low));
+            if term.has_kink() {
+                halves.push(HalfCoordinate::new(i, 1.0, term.l1, term.high));
+                halves.push(HalfCoordinate::new(i, -1.0, term.l1, -term.low));
             } else {
                 // On one side of the kink the L1 term is linear.
                 let slope = if term.high > 0.0 { term.l1 } else { -term.l1 };
-                parts.push(Part {
-                    l1: slope,
-                    ..part(1.0, term.high - term.low)
-                });
-                x.push(0.5 * (term.low + term.high));
+                let width = term.high - term.low;
+                halves.push(HalfCoordinate::new(i, 1.0, slope, width));
             }
         }
-        let linear = terms.iter().map(|term| term.linear).collect();
-        let mut state = Self {
+        let middle = |term: &Term| 0.5 * (term.low + term.high);
+        let mut point = Self {
             h,
-            linear,
+            linear: terms.iter().map(|term| term.linear).collect(),
             par,
-            parts,
-            x,
+            halves,
+            x: terms.iter().map(middle).collect(),
             gradient: Vec::new(),
         };
-        state.update_gradient();
-        let size = state
-            .gradient
-            .iter()
-            .fold(1.0, |size: f64, g| size.max(g.abs()));
-        for part in &mut state.parts {
-            (part.z, part.w) = (size, size);
+        point.update_gradient();
+        let size = |size: f64, g: &f64| size.max(g.abs());
+        let size = point.gradient.iter().fold(1.0, size);
+        for half in &mut point.halves {
+            half.multipliers = [size; 2];
         }
-        Some(state)
+        Some(point)
     }
 
     fn update_gradient(&mut self) {
         self.gradient.clone_from(&self.linear);
-        algebra::add_times_vector(&mut self.gradient, 1.0, self.h.as_ref(), &self.x, self.par);
+        add_times_vector(&mut self.gradient, 1.0, self.h.as_ref(), &self.x, self.par);
     }
 
     /// Complementarity, `sum s z + t w`.
     fn gap(&self) -> f64 {
-        self.parts
-            .iter()
-            .map(|part| part.s * part.z + part.t * part.w)
+        let none = Change::default();
+        let gap = |half: &HalfCoordinate| half.complementarity(&none, 0.0);
+        self.halves.iter().map(gap).sum()
+    }
+
+    /// Complementarity after `length` times the changes.
+    fn gap_after(&self, changes: &[Change], length: f64) -> f64 {
+        let halves = self.halves.iter().zip(changes);
+        halves
+            .map(|(half, change)| half.complementarity(change, length))
             .sum()
     }
 
-    /// Slope of the Lagrangian in a part, without its multipliers.
-    fn slope(&self, part: &Part) -> f64 {
-        part.sign * self.gradient[part.coordinate] + part.l1
+    /// Slope of the Lagrangian in a half, without its multipliers.
+    fn slope(&self, half: &HalfCoordinate) -> f64 {
+        half.sign * self.gradient[half.coordinate] + half.l1
     }
 
-    /// Sum over the parts of the Lagrangian's slope times the width of the box.
+    /// Sum over the halves of the slope of the Lagrangian times the width of the box.
     fn residual(&self) -> f64 {
-        self.parts
-            .iter()
-            .map(|part| (self.slope(part) - part.z + part.w).abs() * (part.s + part.t))
-            .sum()
+        let residual = |half: &HalfCoordinate| {
+            let ([s, t], [z, w]) = (half.distances, half.multipliers);
+            (self.slope(half) - z + w).abs() * (s + t)
+        };
+        self.halves.iter().map(residual).sum()
     }
 
-    fn iterate(&mut self) -> Option<()> {
-        let count = (2 * self.parts.len()) as f64;
-        let barrier: Vec<f64> = self
-            .parts
-            .iter()
-            .map(|part| part.z / part.s + part.w / part.t)
-            .collect();
-        let mut softness = vec![0.0; self.x.len()];
-        for (part, barrier) in self.parts.iter().zip(&barrier) {
-            softness[part.coordinate] += 1.0 / barrier;
+    fn newton_system(&self) -> Option<NewtonSystem> {
+        let barrier = |half: &HalfCoordinate| {
+            let ([s, t], [z, w]) = (half.distances, half.multipliers);
+            z / s + w / t
+        };
+        let barrier: Vec<f64> = self.halves.iter().map(barrier).collect();
+        let mut inverse_barrier = vec![0.0; self.x.len()];
+        for (half, barrier) in self.halves.iter().zip(&barrier) {
+            inverse_barrier[half.coordinate] += 1.0 / barrier;
         }
         let mut system = self.h.clone();
-        for (i, softness) in softness.iter().enumerate() {
-            system[(i, i)] += 1.0 / softness;
+        for (i, inverse_barrier) in inverse_barrier.iter().enumerate() {
+            system[(i, i)] += 1.0 / inverse_barrier;
         }
-        let factor = Cholesky::new(system, self.par).ok()?;
+        Some(NewtonSystem {
+            barrier,
+            inverse_barrier,
+            cholesky: Cholesky::new(system, self.par).ok()?,
+        })
+    }
+
+    /// Mehrotra's predictor and corrector. `None` if the algebra fails.
+    fn iterate(&mut self) -> Option<()> {
+        let count = (2 * self.halves.len()) as f64;
+        let system = self.newton_system()?;
         let mu = self.gap() / count;
-        let none = vec![Change::default(); self.parts.len()];
-        let predictor = self.changes(&factor, &barrier, &softness, 0.0, &none);
+        let none = vec![Change::default(); self.halves.len()];
+        let predictor = self.changes(&system, 0.0, &none);
         let ahead = self.gap_after(&predictor, self.reach(&predictor, 1.0)) / count;
         let target = mu * (ahead / mu).powi(3).clamp(1e-6, 1.0);
-        let corrector = self.changes(&factor, &barrier, &softness, target, &predictor);
+        let corrector = self.changes(&system, target, &predictor);
         let length = self.reach(&corrector, TO_THE_BOUNDARY);
-        for (part, change) in self.parts.iter_mut().zip(&corrector) {
+        for (half, change) in self.halves.iter_mut().zip(&corrector) {
             let value = length * change.value;
-            self.x[part.coordinate] += part.sign * value;
-            part.s += value;
-            part.t -= value;
-            part.z += length * change.z;
-            part.w += length * change.w;
+            self.x[half.coordinate] += half.sign * value;
+            for (b, side) in SIDES.into_iter().enumerate() {
+                half.distances[b] += side * value;
+                half.multipliers[b] += length * change.multipliers[b];
+            }
         }
         self.update_gradient();
-        self.x
-            .iter()
-            .chain(&self.gradient)
-            .all(|value| value.is_finite())
-            .then_some(())
+        let mut numbers = self.x.iter().chain(&self.gradient);
+        numbers.all(|value| value.is_finite()).then_some(())
     }
 
     /// The Newton step towards complementarity `target`, corrected for the products of `earlier`.
-    fn changes(
-        &self,
-        factor: &Cholesky,
-        barrier: &[f64],
-        softness: &[f64],
-        target: f64,
-        earlier: &[Change],
-    ) -> Vec<Change> {
-        let aims: Vec<(f64, f64)> = earlier
-            .iter()
-            .map(|change| {
-                (
-                    target - change.value * change.z,
-                    target + change.value * change.w,
-                )
-            })
-            .collect();
-        let right_of =
-            |part: &Part, aim: &(f64, f64)| aim.0 / part.s - aim.1 / part.t - self.slope(part);
+    fn changes(&self, system: &NewtonSystem, target: f64, earlier: &[Change]) -> Vec<Change> {
+        let (halves, barrier) = (&self.halves, &system.barrier);
+        let inverse_barrier = &system.inverse_barrier;
+        // The complementarity to aim at, for both bounds of each half.
+        let aims = |change: &Change| {
+            [0, 1].map(|b| target - SIDES[b] * change.value * change.multipliers[b])
+        };
+        let aims: Vec<[f64; 2]> = earlier.iter().map(aims).collect();
+        let right_of = |a: usize| {
+            let ([s, t], [aim_s, aim_t]) = (halves[a].distances, aims[a]);
+            aim_s / s - aim_t / t - self.slope(&halves[a])
+        };
         let mut right = Mat::zeros(self.x.len(), 1);
-        for ((part, aim), barrier) in self.parts.iter().zip(&aims).zip(barrier) {
-            let i = part.coordinate;
-            right[(i, 0)] += part.sign * right_of(part, aim) / (barrier * softness[i]);
+        for (a, half) in halves.iter().enumerate() {
+            let i = half.coordinate;
+            right[(i, 0)] += half.sign * right_of(a) / (barrier[a] * inverse_barrier[i]);
         }
         let mut dx = right.clone();
-        factor.solve(dx.as_mut());
-        self.parts
-            .iter()
-            .zip(&aims)
-            .zip(barrier)
-            .map(|((part, aim), barrier)| {
-                let i = part.coordinate;
-                let h_dx = right[(i, 0)] - dx[(i, 0)] / softness[i];
-                let value = (right_of(part, aim) - part.sign * h_dx) / barrier;
-                Change {
-                    value,
-                    z: (aim.0 - part.z * value) / part.s - part.z,
-                    w: (aim.1 + part.w * value) / part.t - part.w,
-                }
-            })
-            .collect()
+        system.cholesky.solve(dx.as_mut());
+        let change = |(a, half): (usize, &HalfCoordinate)| {
+            let i = half.coordinate;
+            let h_dx = right[(i, 0)] - dx[(i, 0)] / inverse_barrier[i];
+            let value = (right_of(a) - half.sign * h_dx) / barrier[a];
+            let multipliers = [0, 1].map(|b| {
+                let old = half.multipliers[b];
+                (aims[a][b] - SIDES[b] * old * value) / half.distances[b] - old
+            });
+            Change { value, multipliers }
+        };
+        halves.iter().enumerate().map(change).collect()
     }
 
-    /// How far a step can go, at most 1: `share` of the way to the first bound it meets.
+    /// How far a step can go, at most 1: `share` of the way to the first bound.
     fn reach(&self, changes: &[Change], share: f64) -> f64 {
         let mut reach: f64 = 1.0;
-        for (part, change) in self.parts.iter().zip(changes) {
-            let moves = [
-                (part.s, change.value),
-                (part.t, -change.value),
-                (part.z, change.z),
-                (part.w, change.w),
-            ];
-            for (value, change) in moves {
-                if change < 0.0 {
-                    reach = reach.min(-share * value / change);
+        for (half, change) in self.halves.iter().zip(changes) {
+            for (b, side) in SIDES.into_iter().enumerate() {
+                for (value, change) in [
+                    (half.distances[b], side * change.value),
+                    (half.multipliers[b], change.multipliers[b]),
+                ] {
+                    if change < 0.0 {
+                        reach = reach.min(-share * value / change);
+                    }
                 }
             }
         }
         reach
-    }
-
-    fn gap_after(&self, changes: &[Change], length: f64) -> f64 {
-        self.parts
-            .iter()
-            .zip(changes)
-            .map(|(part, change)| {
-                let value = length * change.value;
-                (part.s + value) * (part.z + length * change.z)
-                    + (part.t - value) * (part.w + length * change.w)
-            })
-            .sum()
     }
 }
 

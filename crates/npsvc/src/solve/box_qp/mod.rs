@@ -12,9 +12,10 @@
 //! gap = sum_i  h_i(x_i) + h_i^*(-y_i) + x_i y_i  >=  0,
 //! ```
 //!
-//! so it costs O(n) and certifies each solution. Two solvers work in turn. Coordinate descent comes
+//! so it costs O(n) and certifies each solution. Three solvers work in turn. Coordinate descent comes
 //! first: greedy on a full matrix (`coordinate`), in random order with shrinking on a factor
-//! (`sweep`). Active sets under a vanishing proximal term finish (`active_set`).
+//! (`sweep`). Active sets under a vanishing proximal term finish nearly all problems (`active_set`).
+//! An interior-point method (`interior`) and more coordinate descent continue with the others.
 
 mod active_set;
 mod coordinate;

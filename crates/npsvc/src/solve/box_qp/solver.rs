@@ -1,12 +1,13 @@
 //! The state of one box QP between the stages of its solution.
 
+use faer::{Mat, Par};
+
 use super::active_set::{ActiveSet, SharedInverse};
 use super::coordinate::CoordinateDescent;
 use super::iterate::Iterate;
 use super::{Settings, Solution, Term, interior};
 use crate::algebra::{Matrix, columns, product, submatrix};
 use crate::certificate::{Certificate, Termination};
-use faer::{Mat, Par};
 
 /// Sweeps of coordinate descent after the active sets fail.
 const MAX_SWEEPS: usize = 200;
@@ -77,7 +78,7 @@ impl<'a> Solver<'a> {
     pub fn finish(mut self) -> Solution {
         self.update_certificate();
         if !self.certificate.converged() {
-            self.certificate = self.interior_point();
+            self.interior_point();
         }
         if !self.certificate.converged() {
             let is_stalled = self.sweep();
@@ -113,41 +114,38 @@ impl<'a> Solver<'a> {
         false
     }
 
-    /// Solves anew by [`interior`], from the middle of the box; keeps the solution if it is better.
-    fn interior_point(&mut self) -> Certificate {
+    /// Solves anew by [`interior`], from the middle of the box. Keeps the solution if its dual
+    /// objective is at least as large. `None` if the method does not apply.
+    fn interior_point(&mut self) -> Option<()> {
         let (q, settings) = (self.q, self.settings);
         let (before, iterate) = (self.certificate, &mut self.iterate);
-        let is_live = |i: &usize| iterate.terms[*i].low < iterate.terms[*i].high;
-        let live: Vec<usize> = (0..iterate.x.len()).filter(is_live).collect();
-        let terms: Vec<Term> = live.iter().map(|&i| iterate.terms[i]).collect();
-        let Some(mut h) = dense(q, &live) else {
-            return before;
-        };
+        let has_interior = |i: &usize| iterate.terms[*i].low < iterate.terms[*i].high;
+        let index: Vec<usize> = (0..iterate.x.len()).filter(has_interior).collect();
+        let terms: Vec<Term> = index.iter().map(|&i| iterate.terms[i]).collect();
+        let mut h = dense(q, &index)?;
         for (a, term) in terms.iter().enumerate() {
             h[(a, a)] += term.square;
         }
         let target = 0.2 * (settings.tolerance * before.dual.abs()).max(settings.absolute);
-        let Some((found, iterations)) = interior::solve(&h, &terms, target, settings.par) else {
-            return before;
-        };
-        drop(h);
+        let (found, iterations) = interior::solve(&h, &terms, target, settings.par)?;
         let kept = (iterate.x.clone(), iterate.y.clone());
         let mut x = iterate.x.clone();
-        for (&i, value) in live.iter().zip(found) {
+        for (&i, value) in index.iter().zip(found) {
             x[i] = value;
         }
         iterate.replace(q, &x);
         iterate.steps += iterations;
         let after = iterate.certificate(settings);
         if after.dual >= before.dual {
-            return after;
+            self.certificate = after;
+        } else {
+            (iterate.x, iterate.y) = kept;
         }
-        (iterate.x, iterate.y) = kept;
-        before
+        Some(())
     }
 }
 
-/// The rows and columns `index`, unless that is too large for this form.
+/// The rows and columns `index` of `q`. `None` if a factor would make them too large.
 fn dense(q: Matrix<'_>, index: &[usize]) -> Option<Mat<f64>> {
     match q {
         Matrix::Full(q) => Some(submatrix(q, index, index)),

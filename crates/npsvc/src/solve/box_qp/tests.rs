@@ -1,4 +1,5 @@
 use faer::Mat;
+use proptest::prelude::*;
 
 use super::*;
 use crate::algebra::product;
@@ -169,5 +170,48 @@ fn numbers_that_are_not_finite_are_never_certified() {
         let certificate = certify(&terms, &[0.1; 30], &y, strict());
         assert!(!certificate.converged());
         assert_eq!(certificate.termination, Termination::NumericalError);
+    }
+}
+
+prop_compose! {
+    /// A factor `G^T` and one term per column.
+    fn problems()(n in 1..25_usize)(
+        entries in prop::collection::vec(-1.0..1.0, 4 * n),
+        kinds in prop::collection::vec(0..4_usize, n),
+        exponent in -3.0..3.0_f64,
+    ) -> (Mat<f64>, Vec<Term>) {
+        let c = 10_f64.powf(exponent);
+        let term = |&kind: &usize| match kind {
+            0 => Term::square(),
+            1 => Term::hinge(c),
+            2 => Term::pinball(c, 0.5),
+            _ => Term::insensitive(c, 0.1),
+        };
+        let n = kinds.len();
+        (Mat::from_fn(4, n, |a, i| entries[a * n + i]), kinds.iter().map(term).collect())
+    }
+}
+
+proptest! {
+    #[test]
+    fn certificates_bound_each_other((rows, terms) in problems()) {
+        let k = product(rows.transpose(), rows.as_ref(), Par::Seq);
+        let settings = Settings { absolute: 1e-10, ..strict() };
+        let full = solve(Matrix::Full(k.as_ref()), &terms, None, settings);
+        let factor = solve(Matrix::Factor(rows.as_ref()), &terms, None, settings);
+        let warm = solve(Matrix::Full(k.as_ref()), &terms, Some(&full.x), settings);
+        let solutions = [full, factor, warm];
+        for one in &solutions {
+            for (x, term) in one.x.iter().zip(&terms) {
+                prop_assert!((term.low..=term.high).contains(x));
+            }
+            let Certificate { primal, dual, gap, .. } = one.certificate;
+            let rounding = 1e-9 * (1.0 + primal.abs());
+            prop_assert!(gap >= 0.0 && (primal - dual - gap).abs() <= rounding);
+            // Each dual objective is a bound on each primal objective.
+            for other in &solutions {
+                prop_assert!(other.certificate.dual <= primal + rounding);
+            }
+        }
     }
 }

@@ -1,0 +1,193 @@
+//! Criteria that networks are trained by, as data: parameters, ranges and cost.
+//!
+//! All criteria train the same network:
+//!
+//! ```text
+//! phi(x)                                        prior encoder: given vectors, or a residual network
+//! z(x) = MLP(phi(x))                            m -> 512 -> 128, each with dropout, batch norm, ReLU
+//! f_l(x) = <w~_l, LN([z(x), phi(x)])> + b_l     the paper's hypothesis, Figure A.1
+//! ```
+//!
+//! Every build knows the parameters, so a spec is checked, and has the same schema, whether or not the build can
+//! train networks. The computation is in `networks`, with the feature `deep`.
+
+mod parameters;
+
+pub use parameters::{
+    AmSoftmax, ArcFace, CrossEntropy, DNpsvcpp, Dtwsvn, FrozenBatchNorms, Gamma, Hinge, Hypothesis,
+    LossScale, Network, SecondPass, TauGradient, Training,
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use npsvc::params::Range;
+use npsvc::{BadParameter, Scheme, Shape};
+
+use super::Cost;
+
+/// What a build without libtorch says of these methods.
+pub const NEEDS_DEEP: &str = "needs a program built with `--features deep`";
+
+/// The parameters of a criterion as a spec writes them.
+pub trait Parameters:
+    Serialize + DeserializeOwned + JsonSchema + Clone + Default + Into<Criterion> + 'static
+{
+    /// Name in specs, such as `cross-entropy`.
+    const NAME: &'static str;
+    /// Name in tables.
+    const TITLE: &'static str;
+    /// One line: the loss and its source.
+    const ABOUT: &'static str;
+    /// Similarity and dissimilarity loss.
+    const LOSSES: [&'static str; 2] = ["–", "–"];
+    /// Raised when the same parameters give other numbers; part of a cell's identity.
+    const VERSION: u32;
+}
+
+/// A criterion, the network it trains, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criterion {
+    pub loss: Loss,
+    /// Learning rate at the start.
+    pub lr: f64,
+    pub network: Network,
+    pub training: Training,
+}
+
+/// What is minimised.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loss {
+    /// `-log softmax(logits)_y`.
+    Softmax(Margin),
+    /// Objectives of nonparallel hyperplanes, one per class.
+    Hyperplanes(Hyperplanes),
+}
+
+/// Margin between the right class and the others in a softmax.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Margin {
+    /// `f_l = <w_l, x> + b_l`.
+    None,
+    /// `scale (cos theta_l - margin [l = y])`.
+    Additive { scale: f64, margin: f64 },
+    /// `scale cos(theta_l + margin [l = y])`.
+    Angular { scale: f64, margin: f64 },
+}
+
+/// ```text
+/// ovr: J_l = 1/|B| [         sum_{y=l}  f^2/2 + c/(K-1) sum_{y!=l} [s-f]_+^2/2 ]
+/// rvo: J_l = 1/|B| [ 1/(K-1) sum_{y!=l} f^2/2 +       c sum_{y=l}  [s-f]_+^2/2 ]
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hyperplanes {
+    pub c: f64,
+    /// `s`.
+    pub margin: f64,
+    pub scheme: Scheme,
+    pub hinge: Hinge,
+    pub scale: LossScale,
+    /// How the weights of the objectives are learnt; equal weights without.
+    pub tau_step: Option<TauStep>,
+}
+
+/// The tau-step of Algorithm 2 and the descent that follows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TauStep {
+    pub gamma: Gamma,
+    /// `beta`.
+    pub momentum: f64,
+    pub gradient: TauGradient,
+    pub second_pass: SecondPass,
+}
+
+impl Criterion {
+    /// The multi-class scheme, where there is one.
+    pub fn scheme(&self) -> Option<Scheme> {
+        match &self.loss {
+            Loss::Softmax(_) => None,
+            Loss::Hyperplanes(hyperplanes) => Some(hyperplanes.scheme),
+        }
+    }
+
+    /// Names the first parameter that is out of its range.
+    pub fn check(&self) -> Result<(), BadParameter> {
+        Range::Above(0.0).check("lr", self.lr)?;
+        self.network.check()?;
+        self.training.check()?;
+        match &self.loss {
+            Loss::Softmax(margin) => margin.check(),
+            Loss::Hyperplanes(hyperplanes) => hyperplanes.check(),
+        }
+    }
+
+    /// Operations of the layers behind the encoder, three passes' worth per descent, at the rate of double
+    /// precision: libtorch is several times as fast in single precision.
+    pub fn cost(&self, shape: Shape) -> Cost {
+        let (hidden, z) = (self.network.hidden as f64, self.network.z as f64);
+        let (n, m, k) = (shape.n as f64, shape.dims as f64, shape.classes as f64);
+        let weights = m * hidden + hidden * z + (m + z) * k;
+        Cost {
+            flops: self.training.epochs as f64 * n * weights * 2.0,
+            bytes: 4.0 * (6.0 * weights + n * (m + 2.0 * k)) + 64e6,
+        }
+    }
+}
+
+impl Network {
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.hidden >= 1, "network.hidden", 0, "at least 1")?;
+        BadParameter::unless(self.z >= 1, "network.z", 0, "at least 1")?;
+        Range::Below(0.0, 1.0).check("network.dropout", self.dropout)
+    }
+}
+
+impl Training {
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.epochs >= 1, "training.epochs", 0, "at least 1")?;
+        // Batch norm has no variance of a single sample.
+        let batch = self.batch;
+        BadParameter::unless(batch >= 2, "training.batch", batch, "at least 2")?;
+        Range::AtLeast(0.0).check("training.min_lr", self.min_lr)?;
+        Range::Below(0.0, 1.0).check("training.momentum", self.momentum)?;
+        Range::AtLeast(0.0).check("training.weight_decay", self.weight_decay)
+    }
+}
+
+impl Margin {
+    fn check(self) -> Result<(), BadParameter> {
+        match self {
+            Self::None => Ok(()),
+            Self::Additive { scale, margin } => {
+                Range::Above(0.0).check("scale", scale)?;
+                Range::AtLeast(0.0).check("margin", margin)
+            }
+            Self::Angular { scale, margin } => {
+                Range::Above(0.0).check("scale", scale)?;
+                let is_acute = (0.0..std::f64::consts::FRAC_PI_2).contains(&margin);
+                let expected = "at least 0, below a right angle";
+                BadParameter::unless(is_acute, "margin", margin, expected)
+            }
+        }
+    }
+}
+
+impl Hyperplanes {
+    fn check(&self) -> Result<(), BadParameter> {
+        Range::Above(0.0).check("c", self.c)?;
+        Range::Above(0.0).check("margin", self.margin)?;
+        Range::Above(0.0).check("loss_scale.near", self.scale.near)?;
+        Range::Above(0.0).check("loss_scale.far", self.scale.far)?;
+        let Some(TauStep {
+            gamma, momentum, ..
+        }) = &self.tau_step
+        else {
+            return Ok(());
+        };
+        Range::AtLeast(0.0).check("gamma.max", gamma.max)?;
+        BadParameter::unless(gamma.t_max != Some(0), "gamma.t_max", 0, "at least 1")?;
+        Range::AtLeast(0.0).check("gamma.epsilon", gamma.epsilon)?;
+        Range::AboveUpTo(0.0, 1.0).check("tau_momentum", *momentum)
+    }
+}

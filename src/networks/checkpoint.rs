@@ -1,0 +1,119 @@
+//! What a killed training goes on from: everything that the next epoch depends on, as a safetensors file that is
+//! replaced as a whole. Once a prior encoder is frozen, the last file with it stays, and what follows the encoder
+//! goes to a second one, see [`of_head`]: encoders are large.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor, no_grad};
+
+use crate::methods::TraceRow;
+
+/// Where the rest of the state is in the file's metadata.
+const STATE: &str = "state";
+
+/// Why a checkpoint cannot be continued from.
+pub(super) type Refusal = String;
+
+/// The state beyond tensors.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct State {
+    /// The cell that the training belongs to: the name of the file. Older files lack it.
+    #[serde(default)]
+    pub cell: String,
+    /// Epochs done.
+    pub epochs: usize,
+    /// The criterion's own.
+    pub objective: Vec<f64>,
+    pub trace: Vec<TraceRow>,
+}
+
+/// Where the layers behind a frozen encoder are stored, beside the checkpoint with the encoder.
+pub(super) fn of_head(path: &Path) -> PathBuf {
+    path.with_extension("head.safetensors")
+}
+
+/// Stores `state` and the tensors.
+pub(super) fn save(path: &Path, state: &State, tensors: &[(String, Tensor)]) -> io::Result<()> {
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, tensor)| bytes_of(tensor)).collect();
+    let mut views = Vec::with_capacity(tensors.len());
+    for ((name, tensor), bytes) in tensors.iter().zip(&bytes) {
+        let shape = tensor.size().iter().map(|&n| n as usize).collect();
+        let view = TensorView::new(Dtype::F32, shape, bytes).map_err(io::Error::other)?;
+        views.push((name.as_str(), view));
+    }
+    let metadata = HashMap::from([(STATE.to_owned(), serde_json::to_string(state)?)]);
+    let file = serialize(views, &Some(metadata)).map_err(io::Error::other)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    // Under a name of its own until it is whole and on the disk.
+    let part = path.with_extension("part");
+    let mut writer = fs::File::create(&part)?;
+    writer.write_all(&file)?;
+    writer.sync_all()?;
+    fs::rename(&part, path)?;
+    // The new name, too, must be on the disk.
+    fs::File::open(folder)?.sync_all()
+}
+
+/// The name of the cell whose checkpoint is at `path`.
+pub(super) fn cell_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// Puts what is stored into `tensors`; `None` where there is no checkpoint. One that is damaged or of
+/// another training is refused: a training that silently starts over would hide that hours are lost.
+pub(super) fn load(
+    path: &Path,
+    tensors: &mut [(String, Tensor)],
+) -> Result<Option<State>, Refusal> {
+    let file = match fs::read(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot be read ({error})")),
+    };
+    let torn = |error: safetensors::SafeTensorError| format!("is damaged ({error:?})");
+    let (_, header) = SafeTensors::read_metadata(&file).map_err(torn)?;
+    let metadata = header.metadata().as_ref();
+    let text = metadata.and_then(|metadata| metadata.get(STATE));
+    let text = text.ok_or("is not a checkpoint of this program")?;
+    let state: State =
+        serde_json::from_str(text).map_err(|error| format!("is damaged ({error})"))?;
+    let other = || "belongs to a training of another spec".to_owned();
+    if !state.cell.is_empty() && state.cell != cell_of(path) {
+        return Err(other());
+    }
+    let stored = SafeTensors::deserialize(&file).map_err(torn)?;
+    let mut found = Vec::with_capacity(tensors.len());
+    for (name, tensor) in tensors.iter() {
+        let view = stored.tensor(name).map_err(|_| other())?;
+        let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
+        if shape != tensor.size() || view.dtype() != Dtype::F32 {
+            return Err(other());
+        }
+        found.push(Tensor::from_data_size(view.data(), &shape, Kind::Float));
+    }
+    no_grad(|| {
+        for ((_, tensor), found) in tensors.iter_mut().zip(&found) {
+            tensor.copy_(found);
+        }
+    });
+    Ok(Some(state))
+}
+
+fn bytes_of(tensor: &Tensor) -> Vec<u8> {
+    let tensor = tensor
+        .detach()
+        .to_device(tch::Device::Cpu)
+        .to_kind(Kind::Float)
+        .contiguous();
+    let count = tensor.numel();
+    let mut bytes = vec![0; 4 * count];
+    tensor.copy_data_u8(&mut bytes, count);
+    bytes
+}

@@ -1,0 +1,65 @@
+//! Why images cannot be encoded, and why a training ended without a network.
+
+use std::path::{Path, PathBuf};
+
+use crate::data::DataError;
+
+/// Why images cannot be encoded.
+#[derive(Debug, thiserror::Error)]
+pub enum EncoderError {
+    #[error("failed to read {}: {source}", .path.display())]
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{}: found {found}, expected {expected}", .path.display())]
+    Content {
+        path: PathBuf,
+        found: String,
+        expected: String,
+    },
+    #[error("{0}")]
+    Image(#[from] DataError),
+    #[error("libtorch failed: {0}")]
+    Torch(#[from] tch::TchError),
+}
+
+impl EncoderError {
+    pub(super) fn content(
+        path: &Path,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Content {
+            path: path.to_path_buf(),
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+}
+
+/// Why a training ended without a network.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    #[error("class {class} has no training sample in this split")]
+    EmptyClass { class: usize },
+    #[error("{0}")]
+    Encoder(#[from] EncoderError),
+    #[error("the training diverged in epoch {epoch}; try a smaller `lr`")]
+    Diverged { epoch: usize },
+    #[error("the checkpoint failed: {0}")]
+    Checkpoint(String),
+    #[error("{engine} ran out of memory: {message}")]
+    OutOfMemory {
+        engine: &'static str,
+        message: String,
+    },
+    #[error("libtorch failed: {0}")]
+    Torch(String),
+}
+
+impl From<DataError> for TrainError {
+    fn from(error: DataError) -> Self {
+        Self::Encoder(error.into())
+    }
+}

@@ -1,0 +1,223 @@
+//! Features of images by a frozen encoder, computed once and kept.
+//!
+//! On the CPU, workers decode and encode some images each, on one thread of libtorch: decoding keeps no
+//! one waiting, and a feature does not depend on how many workers there are. What was computed is kept
+//! under the hash of all it depends on.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use ndarray::Array2;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use tch::{Device, Kind, Tensor};
+
+use super::{EncoderError, ResNet};
+use crate::data::{DataError, Encoder, Images, hex};
+
+/// Images that are encoded together.
+const TOGETHER: usize = 16;
+
+impl Encoder {
+    /// The network in evaluation mode.
+    pub fn network(&self, device: Device) -> Result<ResNet, EncoderError> {
+        ResNet::new(
+            self.spec.network,
+            self.spec.conventions,
+            &self.weights,
+            device,
+        )
+    }
+}
+
+/// Features of `images`, one row each, by `device` (`cpu` or `cuda:N`); from `cache` where they are there, else
+/// put there.
+pub fn features(
+    images: &Images,
+    encoder: &Encoder,
+    device: &str,
+    cache: Option<&Path>,
+    begin: impl FnOnce(),
+) -> Result<Array2<f64>, EncoderError> {
+    let dims = encoder.spec.network.dims();
+    let key = hex(&Sha256::digest(format!(
+        "{} {}",
+        encoder.hash()?,
+        images.hash()?
+    )));
+    let place = cache.map(|cache| cache.join(format!("{key}.f32")));
+    let stored = place.as_ref().and_then(|place| fs::read(place).ok());
+    let wanted = 4 * dims * images.len();
+    let bytes = match stored.and_then(|bytes| unsealed(bytes, wanted)) {
+        Some(bytes) => bytes,
+        None => {
+            begin();
+            let bytes = match device.strip_prefix("cuda:").map(str::parse) {
+                Some(Ok(index)) => compute_on(images, encoder, Device::Cuda(index))?,
+                _ => compute(images, encoder)?,
+            };
+            if let Some(place) = &place {
+                // What cannot be kept is computed again.
+                let _ = keep(place, &bytes);
+            }
+            bytes
+        }
+    };
+    let values = bytes
+        .chunks_exact(4)
+        .map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])))
+        .collect();
+    Ok(Array2::from_shape_vec((images.len(), dims), values).expect("the length was checked"))
+}
+
+/// What was kept, if it has the length that is wanted and its hash, which follows it, is right.
+fn unsealed(mut bytes: Vec<u8>, wanted: usize) -> Option<Vec<u8>> {
+    let seal = bytes.get(wanted..)?.to_vec();
+    bytes.truncate(wanted);
+    (seal == Sha256::digest(&bytes).as_slice()).then_some(bytes)
+}
+
+fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = place.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    std::io::Write::write_all(&mut file, bytes)?;
+    std::io::Write::write_all(&mut file, &Sha256::digest(bytes))?;
+    file.as_file().sync_all()?;
+    file.persist(place).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// One network on a device, which is given batches while the CPU decodes the next.
+fn compute_on(images: &Images, encoder: &Encoder, device: Device) -> Result<Vec<u8>, EncoderError> {
+    const ON_DEVICE: usize = 128;
+    let network = encoder.network(device)?;
+    let indices: Vec<usize> = (0..images.len()).collect();
+    let batches: Vec<Vec<usize>> = indices.chunks(ON_DEVICE).map(<[usize]>::to_vec).collect();
+    let mut bytes = Vec::new();
+    prefetched(images, &batches, |_, pixels| {
+        bytes.extend(encoded(&network, &pixels.to_device(device))?);
+        Ok::<(), EncoderError>(())
+    })?;
+    Ok(bytes)
+}
+
+/// The features of pixels in 0..255 as bytes.
+fn encoded(network: &ResNet, pixels: &Tensor) -> Result<Vec<u8>, EncoderError> {
+    let pixels = network.conventions().normalise(pixels);
+    let phi = tch::no_grad(|| network.forward(&pixels, false));
+    let phi = phi.to_device(Device::Cpu).contiguous();
+    let mut bytes = vec![0; 4 * phi.numel()];
+    phi.f_copy_data_u8(&mut bytes, phi.numel())?;
+    Ok(bytes)
+}
+
+fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> {
+    let indices: Vec<usize> = (0..images.len()).collect();
+    let parts: Vec<Vec<u8>> = indices
+        .par_chunks(TOGETHER)
+        .map_init(
+            || encoder.network(Device::Cpu),
+            |network, indices| {
+                let network = match network {
+                    Ok(network) => network,
+                    // Every worker meets the same error: say it once more.
+                    Err(_) => return encoder.network(Device::Cpu).map(|_| Vec::new()),
+                };
+                tch::set_num_threads(1);
+                encoded(network, &batch(images, indices)?)
+            },
+        )
+        .collect::<Result<_, EncoderError>>()?;
+    Ok(parts.concat())
+}
+
+/// Decodes `batches` in turn, one ahead of `work`, which is given each as pixels in 0..255.
+pub(crate) fn prefetched<E: From<DataError>>(
+    images: &Images,
+    batches: &[Vec<usize>],
+    mut work: impl FnMut(&[usize], Tensor) -> Result<(), E>,
+) -> Result<(), E> {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        scope.spawn(move || {
+            for indices in batches {
+                // The other side hangs up where it fails.
+                if sender.send(batch(images, indices)).is_err() {
+                    return;
+                }
+            }
+        });
+        for indices in batches {
+            match receiver.recv() {
+                Ok(pixels) => work(indices, pixels?)?,
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The images at `indices` as pixels in 0..255, decoded in parallel.
+fn batch(images: &Images, indices: &[usize]) -> Result<Tensor, DataError> {
+    let planes: Vec<Arc<[u8]>> = indices
+        .par_iter()
+        .map(|&i| images.planes_of(i))
+        .collect::<Result<_, _>>()?;
+    let side = i64::from(images.side());
+    let planes: Vec<&[u8]> = planes.iter().map(AsRef::as_ref).collect();
+    let pixels = Tensor::from_slice(&planes.concat());
+    Ok(pixels
+        .view([indices.len() as i64, 3, side, side])
+        .to_kind(Kind::Float))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_gives_the_same_features_in_the_same_order() {
+        use crate::spec::EncoderSpec;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("weights.safetensors");
+        let tensors: Vec<(String, Tensor)> = crate::networks::resnet::tests::untrained();
+        Tensor::write_safetensors(&tensors, &path).expect("a file is written");
+        let spec = EncoderSpec {
+            network: crate::spec::Backbone::Resnet18,
+            size: 32,
+            ..EncoderSpec::default()
+        };
+        let encoder = Encoder::new(spec, path).expect("weights are there");
+        let bytes: Vec<u8> = (0..150 * 12).map(|at| (at * 7 % 251) as u8).collect();
+        let images = Images::planes(&Arc::new(bytes), (0..150).map(|i| 12 * i), 2).resized(32);
+        let whole = compute(&images, &encoder).expect("the CPU encodes");
+        let on_device = compute_on(&images, &encoder, Device::Cpu).expect("a device encodes");
+        let numbers = |bytes: &[u8]| -> Vec<f32> {
+            let values = bytes.chunks_exact(4);
+            values
+                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+                .collect()
+        };
+        let (whole, on_device) = (numbers(&whole), numbers(&on_device));
+        assert_eq!(whole.len(), 150 * 512);
+        let far = |(a, b): (&f32, &f32)| (a - b).abs() > 1e-3 * (1.0 + a.abs());
+        assert!(!whole.iter().zip(&on_device).any(far));
+    }
+
+    #[test]
+    fn what_was_kept_is_taken_only_as_it_was_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("features/some.f32");
+        keep(&place, &[1, 2, 3, 4]).expect("a file is written");
+        let bytes = fs::read(&place).expect("it is there");
+        assert_eq!(unsealed(bytes.clone(), 4), Some(vec![1, 2, 3, 4]));
+        assert_eq!(unsealed(bytes.clone(), 3), None);
+        assert_eq!(unsealed(bytes[..20].to_vec(), 4), None);
+        let mut flipped = bytes;
+        flipped[2] ^= 1;
+        assert_eq!(unsealed(flipped, 4), None);
+        assert_eq!(unsealed(Vec::new(), 4), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! Networks: encoders of images, and the training of the layers behind them.
+//!
+//! ```text
+//! phi(x)                                        prior encoder: given vectors, or a residual network
+//! z(x) = MLP(phi(x))                            m -> 512 -> 128, each with dropout, batch norm, ReLU
+//! f_l(x) = <w~_l, LN([z(x), phi(x)])> + b_l     the paper's hypothesis, Figure A.1
+//! ```
+//!
+//! What is minimised is a [`Criterion`](crate::methods::criteria::Criterion), which every build knows. This module computes it, on libtorch.
+
+mod checkpoint;
+mod descent;
+mod error;
+mod features;
+mod gram;
+mod head;
+mod hyperplanes;
+mod levelled;
+mod objective;
+mod pickle;
+mod prior;
+mod ready;
+mod resnet;
+mod softmax;
+mod train;
+mod weights;
+
+pub use error::{EncoderError, TrainError};
+pub use features::features;
+pub use ready::TrainedNetwork;
+pub use resnet::{ResNet, channels_last};
+pub use train::{find_device, train};
+
+use std::path::PathBuf;
+
+use ndarray::Array2;
+
+use crate::data::{Encoder, Images};
+use crate::methods::TraceRow;
+use npsvc::Certificate;
+
+/// Samples in rows, their classes, and the images they were made of.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    pub x: Array2<f64>,
+    pub y: Vec<usize>,
+    pub images: Option<Images>,
+}
+
+/// What a network is trained on.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainingData<'a> {
+    pub samples: &'a Samples,
+    /// Classes are `0..classes`.
+    pub classes: usize,
+    /// What made the samples of their images.
+    pub encoder: Option<&'a Encoder>,
+}
+
+/// What surrounds a training and changes none of its numbers.
+#[derive(Clone, Debug, Default)]
+pub struct TrainOptions<'a> {
+    /// `cpu` or `cuda:N`; the CPU if empty.
+    pub device: String,
+    /// Where to keep what a killed training continues from.
+    pub checkpoint: Option<PathBuf>,
+    /// Samples whose accuracy is recorded after every epoch. They take no part in the training.
+    pub monitor: Option<&'a Samples>,
+}
+
+/// A network that was trained.
+pub struct NetworkFit {
+    pub network: TrainedNetwork,
+    /// Primal and dual objective after the last epoch; they bound nothing.
+    pub certificate: Certificate,
+    /// One row per epoch.
+    pub trace: Vec<TraceRow>,
+}

@@ -10,11 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndarray::Axis;
+use npsvc::Seed;
 use npsvcpp::data::{Encoder, Store, splits};
 use npsvcpp::ledger;
-use npsvcpp::model::registry;
+use npsvcpp::methods::{self, METHODS, TraceRow};
 use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainingData};
-use npsvcpp::seed::Seed;
 use npsvcpp::spec::{Backbone, Conventions, EncoderSpec, Splits};
 use program::Folder;
 use serde_json::{Value, json};
@@ -153,7 +153,7 @@ fn train(
     params: &Value,
     options: &TrainOptions<'_>,
 ) -> NetworkFit {
-    let method = registry::find(method).unwrap().configure(params).unwrap();
+    let method = methods::find(method).unwrap().point(params).unwrap();
     let data = TrainingData {
         samples,
         classes: 10,
@@ -177,8 +177,8 @@ fn settings(method: &str) -> Value {
 fn every_criterion_learns_digits() {
     let digits = digits();
     let mut largest_objective = BTreeMap::new();
-    for entry in registry::CRITERIA {
-        let method = entry.name();
+    for entry in METHODS.iter().filter(|entry| entry.is_network) {
+        let method = entry.info.name;
         let fit = train(
             &digits.train,
             method,
@@ -202,7 +202,7 @@ fn every_criterion_learns_digits() {
         assert!(last.primal < first.primal, "{method}");
         assert_eq!(fit.trace.len(), 30);
         if method == "d-npsvcpp" {
-            let gap = |row: &npsvcpp::model::TraceRow| row.primal - row.dual;
+            let gap = |row: &TraceRow| row.primal - row.dual;
             assert!(
                 gap(last) < 0.25 * gap(first),
                 "{} {}",

@@ -68,8 +68,8 @@ mod tests {
     use super::*;
     use crate::methods::criteria::{Hinge, Hyperplanes, LossScale, Network};
     use crate::networks::hyperplanes::Planes;
-    use npsvc::solve::simplex;
     use npsvc::Scheme;
+    use npsvc::solve::simplex;
 
     /// One mini-batch in evaluation mode, double precision, computed with automatic differentiation
     /// and an independent solver.

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use ndarray::Array2;
+use npsvc::Seed;
 use npsvcpp::data::{Encoder, Store};
-use npsvcpp::model::registry;
+use npsvcpp::methods;
 use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainingData};
-use npsvcpp::seed::Seed;
 use npsvcpp::spec::{Backbone, EncoderSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,6 +32,18 @@ struct File {
     /// What libtorch chooses its instructions, and the order of its sums, by.
     cpu: String,
     trainings: BTreeMap<String, Golden>,
+}
+
+fn cpu() -> String {
+    let mut found = Vec::new();
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! has {
+            ($($name:tt)*) => { $(if std::arch::is_x86_feature_detected!($name) { found.push($name); })* };
+        }
+        has!("avx2" "fma" "avx512f" "avx512vl" "avx512dq" "avx512bw");
+    }
+    format!("{} {}", std::env::consts::ARCH, found.join(" "))
 }
 
 /// A hash of all weights, of the trace without times, and of the classes of `test`.
@@ -72,7 +84,7 @@ fn train(
     params: &Value,
     options: &TrainOptions<'_>,
 ) -> NetworkFit {
-    let method = registry::find(method).unwrap().configure(params).unwrap();
+    let method = methods::find(method).unwrap().point(params).unwrap();
     let fit = networks::train(method.criterion().unwrap(), data, &Seed::root(3), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
 }
@@ -184,7 +196,7 @@ fn every_training_ends_with_the_same_weights() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/networks.json");
     let cores = std::thread::available_parallelism().unwrap();
     let mut found = File {
-        cpu: format!("{}, {cores} cores", crate::cpu()),
+        cpu: format!("{}, {cores} cores", cpu()),
         trainings: BTreeMap::new(),
     };
     on_vectors(&mut found.trainings);

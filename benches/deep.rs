@@ -65,7 +65,7 @@ fn train(data: &TrainingData<'_>, method: &str, training: Value) -> Vec<TraceRow
     let point = method.configure(&json!({"training": training}));
     let point = point.expect("valid parameters");
     let criterion = point.criterion().expect("a network");
-    let fit = networks::train(criterion, data, &Seed::root(2), &TrainOptions::default());
+    let fit = networks::train(criterion, data, &Seed::root(2), TrainOptions::default());
     fit.expect("the training succeeds").trace
 }
 

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use ndarray::Array2;
 use npsvc::Seed;
 use npsvcpp::data::{Encoder, Store};
-use npsvcpp::methods;
-use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainingData};
+use npsvcpp::methods::{self, TraceRow};
+use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainedNetwork, TrainingData};
 use npsvcpp::spec::{Backbone, EncoderSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -82,9 +82,19 @@ fn train(
     data: &TrainingData<'_>,
     method: &str,
     params: &Value,
-    options: &TrainOptions<'_>,
+    monitor: Option<&Samples>,
 ) -> NetworkFit {
     let method = methods::find(method).unwrap().point(params).unwrap();
+    let on_epoch = |network: &TrainedNetwork, row: &mut TraceRow| {
+        if let Some(samples) = monitor {
+            row.accuracy = Some(samples.accuracy(&network.predict(samples)?));
+        }
+        Ok(())
+    };
+    let options = TrainOptions {
+        on_epoch: Some(Box::new(on_epoch)),
+        ..TrainOptions::default()
+    };
     let fit = networks::train(method.criterion().unwrap(), data, &Seed::root(3), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
 }
@@ -132,7 +142,7 @@ fn on_vectors(trainings: &mut BTreeMap<String, Golden>) {
         let key = format!("{method} {params}");
         params["training"] = json!({"epochs": 2});
         params["lr"] = json!(0.01);
-        let fit = train(&data, method, &params, &TrainOptions::default());
+        let fit = train(&data, method, &params, None);
         trainings.insert(key, golden(&fit, &test));
     }
 }
@@ -163,10 +173,6 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
         classes: 2,
         encoder: Some(&encoder),
     };
-    let options = TrainOptions {
-        monitor: Some(&test),
-        ..TrainOptions::default()
-    };
     for (method, mut params, training) in [
         ("d-npsvcpp", json!({"scheme": "ovr"}), json!({})),
         (
@@ -186,7 +192,7 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
             common[name] = value.clone();
         }
         params["training"] = common;
-        let fit = train(&data, method, &params, &options);
+        let fit = train(&data, method, &params, Some(&test));
         trainings.insert(key, golden(&fit, &test));
     }
 }

@@ -54,7 +54,7 @@ pub enum DataError {
         labels: usize,
     },
     /// A label is not a class.
-    #[error("the label of sample {sample} is {label}, expected a class from 0 to {}", classes - 1)]
+    #[error("the label of sample {sample} is {label}, expected a class below {classes}")]
     Class {
         /// Row of the sample, from 0.
         sample: usize,
@@ -84,6 +84,9 @@ pub enum DataError {
     /// The kernel has a parameter outside its range.
     #[error("bad kernel: {0}")]
     Kernel(#[from] BadParameter),
+    /// The storage has a parameter outside its range.
+    #[error("bad storage: {0}")]
+    Storage(BadParameter),
 }
 
 /// Why a fit ended without a model.
@@ -110,7 +113,10 @@ pub enum FitError {
         pivot: usize,
     },
     /// The representation has more dimensions than the kernel matrix has rank.
-    #[error("`d` is {d}, but the kernel matrix has a numerical rank of only {rank}")]
+    #[error(
+        "`d` is {d}, but the kernel matrix has a numerical rank of only {rank}; lower `d` or raise \
+         `jitter`"
+    )]
     Rank {
         /// Dimensions asked for.
         d: usize,
@@ -118,7 +124,10 @@ pub enum FitError {
         rank: usize,
     },
     /// Rounding errors dominate the learned representation.
-    #[error("the kernel matrix is singular, and rounding errors dominate the representation")]
+    #[error(
+        "the kernel matrix is singular, and rounding errors dominate the representation; raise \
+         `jitter`"
+    )]
     Singular,
     /// The model or its certificate contains NaN or infinity.
     #[error("the fit produced a value that is not a number; try a larger regulariser")]

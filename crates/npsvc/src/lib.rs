@@ -10,6 +10,8 @@ pub mod algebra;
 mod certificate;
 mod error;
 pub mod kernel;
+#[cfg(feature = "linfa")]
+pub mod linfa;
 mod memo;
 mod method;
 mod methods;

@@ -44,9 +44,10 @@ pub trait Method: Send + Sync {
         ChainKey::alone()
     }
 
-    /// Checks the parameters, trains, and checks the result.
+    /// Checks the parameters and the samples, trains, and checks the result.
     fn fit(&self, set: &TrainingSet, mut options: FitOptions<'_>) -> Result<Model, FitError> {
         self.check(Some(set.shape()))?;
+        set.require_every_class()?;
         set.require_finite_kernel()?;
         let par = options.par(set);
         let fit = self.train(set, &mut options)?;

@@ -45,7 +45,8 @@ impl Storage {
         }
     }
 
-    fn check(&self) -> Result<(), BadParameter> {
+    /// Names the first parameter outside its range.
+    pub fn check(&self) -> Result<(), BadParameter> {
         match *self {
             Self::Full { jitter } => Range::AtLeast(0.0).check("jitter", jitter),
             Self::Pivoted { rank, tolerance } => {
@@ -139,7 +140,8 @@ impl TrainingSet {
         if samples != labels {
             return Err(DataError::Labels { samples, labels });
         }
-        let classes = 1 + *y.iter().max().ok_or(DataError::Empty)?;
+        let label = *y.iter().max().ok_or(DataError::Empty)?;
+        require_classes(&y, usize::MAX)?;
         require_finite(x.view())?;
         kernel.check()?;
         Ok(Self {
@@ -149,7 +151,7 @@ impl TrainingSet {
                 y,
                 graphs: Memo::new(usize::MAX),
             }),
-            classes,
+            classes: label + 1,
             storage: Storage::default(),
             par: Par::Seq,
             cache: Cache::default(),
@@ -169,22 +171,14 @@ impl TrainingSet {
 
     /// Sets the number of classes, for a part of a dataset that may lack the last class.
     pub fn with_classes(mut self, classes: usize) -> Result<Self, DataError> {
-        let is_outside = |&label: &usize| label >= classes;
-        if let Some(sample) = self.y().iter().position(is_outside) {
-            let label = self.y()[sample];
-            return Err(DataError::Class {
-                sample,
-                label,
-                classes,
-            });
-        }
+        require_classes(self.y(), classes)?;
         self.classes = classes;
         Ok(self)
     }
 
     /// Sets how the kernel matrix is stored. The default is the full matrix with a jitter of 1e-6.
     pub fn with_storage(mut self, storage: Storage) -> Result<Self, DataError> {
-        storage.check()?;
+        storage.check().map_err(DataError::Storage)?;
         self.storage = storage;
         self.cache = Cache::default();
         Ok(self)
@@ -366,6 +360,19 @@ impl TrainingSet {
             true => Ok(()),
             false => Err(FitError::KernelNotFinite),
         }
+    }
+}
+
+/// An error that names the first label that is not below `classes`.
+fn require_classes(y: &[usize], classes: usize) -> Result<(), DataError> {
+    let bad = y.iter().enumerate().find(|(_, label)| **label >= classes);
+    match bad {
+        Some((sample, &label)) => Err(DataError::Class {
+            sample,
+            label,
+            classes,
+        }),
+        None => Ok(()),
     }
 }
 

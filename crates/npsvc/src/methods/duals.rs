@@ -126,21 +126,15 @@ enum Form<'a> {
 
 impl<'a> Duals<'a> {
     /// The duals in all coefficients, on the matrix `k`.
-    pub fn full(
-        k: Matrix<'a>,
-        set: &'a TrainingSet,
-        planes: Planes,
-        par: Par,
-    ) -> Result<Self, FitError> {
-        set.require_every_class()?;
-        Ok(Self {
+    pub fn full(k: Matrix<'a>, set: &'a TrainingSet, planes: Planes, par: Par) -> Self {
+        Self {
             k,
             y: set.y(),
             classes: set.shape().classes,
             planes,
             par,
             form: Form::All,
-        })
+        }
     }
 
     /// The duals for a square loss on the similar samples, which are eliminated if that pays off.
@@ -150,7 +144,7 @@ impl<'a> Duals<'a> {
         options: &FitOptions<'_>,
     ) -> Result<Self, FitError> {
         let (r, par) = (planes.r, options.par(set));
-        let mut duals = Self::full(set.matrix(planes.bias), set, planes, par)?;
+        let mut duals = Self::full(set.matrix(planes.bias), set, planes, par);
         duals.form = match (duals.k, planes.scheme) {
             (Matrix::Full(_), Scheme::Ovr) => Form::All,
             (Matrix::Full(k), Scheme::Rvo) => {

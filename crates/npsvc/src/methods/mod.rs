@@ -15,3 +15,12 @@ pub use nhsvm::Nhsvm;
 pub use nonparallel::{Dissimilarity, Similarity};
 pub use svm::Svm;
 pub use table1::{Ctwsvm, Lstwsvm, Npsvm, Pintwsvm, Rmtbsvm, Twsvm};
+
+use crate::BadParameter;
+use crate::kernel::GraphOptions;
+
+/// Names the parameter of a neighbour graph that is outside its range.
+fn check_graph(graph: &GraphOptions) -> Result<(), BadParameter> {
+    let has_neighbours = graph.neighbours != Some(0);
+    BadParameter::unless(has_neighbours, "graph.neighbours", 0, "at least 1")
+}

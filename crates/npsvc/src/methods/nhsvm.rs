@@ -81,7 +81,6 @@ impl Method for Nhsvm {
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
-        set.require_every_class()?;
         let planes = Planes {
             r: self.r,
             scheme: self.scheme,

@@ -11,6 +11,7 @@
 
 use faer::{Mat, MatRef, Par};
 
+use super::check_graph;
 use super::duals::{Duals, Planes, cholesky};
 use super::reweighted;
 use crate::algebra::{Lu, Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut};
@@ -172,7 +173,9 @@ impl<M: Nonparallel> Method for M {
     }
 
     fn check(&self, _: Option<Shape>) -> Result<(), BadParameter> {
-        self.check_ranges()
+        self.check_ranges()?;
+        let graph = self.family().manifold.map(|(_, graph)| graph);
+        graph.map_or(Ok(()), check_graph)
     }
 
     fn scheme(&self) -> Option<Scheme> {
@@ -200,7 +203,7 @@ impl<M: Nonparallel> Method for M {
         }
         let k = set.matrix(family.planes.bias);
         let Some((mu, graph)) = family.manifold else {
-            let duals = Duals::full(k, set, family.planes, par)?;
+            let duals = Duals::full(k, set, family.planes, par);
             let (b, certificate) = solve(&duals, &family, options);
             let values = k.times(b.as_ref(), par);
             let machine = family.planes.machine(b, values.as_ref())?;
@@ -208,7 +211,7 @@ impl<M: Nonparallel> Method for M {
         };
         let (laplacian, scale) = (set.laplacian(graph, par), mu / family.planes.r);
         let deformed = deform(k, &laplacian, scale, par)?;
-        let duals = Duals::full(deformed.view(), set, family.planes, par)?;
+        let duals = Duals::full(deformed.view(), set, family.planes, par);
         let (mut b, certificate) = solve(&duals, &family, options);
         let values = duals.k.times(b.as_ref(), par);
         b -= faer::Scale(scale) * laplacian.times(values.as_ref());

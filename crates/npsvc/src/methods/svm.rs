@@ -81,7 +81,6 @@ impl Svm {
         options: &FitOptions<'_>,
         solve: impl Fn(&SvmDual<'_>) -> Result<Solution, FitError> + Sync,
     ) -> Result<Fit, FitError> {
-        set.require_every_class()?;
         let Shape { n, classes, .. } = set.shape();
         let members = |l: usize| (0..n).filter(|&i| set.y()[i] == l).collect();
         let members: Vec<Vec<usize>> = (0..classes).map(members).collect();

@@ -101,6 +101,7 @@ impl Model {
         if found > VERSION {
             return Err(LoadError::Newer { found });
         }
+        require(found > 0, "its version is 0")?;
         let end = bytes.len().saturating_sub(HASH_BYTES);
         let start = MAGIC.len() + version.len();
         if end < start || Sha256::digest(&bytes[..end])[..] != bytes[end..] {
@@ -292,6 +293,7 @@ impl Reader<'_> {
     /// The rule, and how many functions it takes.
     fn rule(&mut self) -> Result<(Rule, usize), LoadError> {
         let (tag, classes, norms) = (self.tag()?, self.count()?, self.list()?);
+        require(classes > 0, "the rule has no classes")?;
         let functions = norms.len();
         let rule = match tag {
             0 if functions == classes => Rule::Nearest { norms },

@@ -1,10 +1,18 @@
 //! Tests of the crate through its public interface, one module per promise.
 
+mod allocation;
+mod bad_input;
 mod box_qp;
 mod clarabel_scipy_reference;
+mod decision;
+mod dependencies;
 mod digits;
 mod factor;
 mod golden;
+mod iterations;
+#[cfg(feature = "linfa")]
+mod linfa;
+mod model_files;
 mod nonparallel_reference;
 mod properties;
 mod samples;
@@ -12,3 +20,4 @@ mod sharing;
 mod support;
 mod svm;
 mod threads;
+mod training_set;

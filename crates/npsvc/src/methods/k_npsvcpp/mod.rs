@@ -28,6 +28,7 @@ use rand_distr::{Distribution, StandardNormal};
 pub use dimension::Dimension;
 pub(crate) use path::Path;
 
+use super::check_graph;
 use super::duals::Planes;
 use crate::kernel::GraphOptions;
 use crate::params::{Range, Ranges, method_parameters};
@@ -160,6 +161,7 @@ impl Method for KNpsvcpp {
         self.gpi
             .check_ranges()
             .map_err(|error| error.inside("gpi"))?;
+        check_graph(&self.graph)?;
         shape.map_or(Ok(()), |shape| self.check_dimension(shape))
     }
 

@@ -216,8 +216,10 @@ fn more_dimensions_than_the_kernel_has_are_refused_with_both_numbers() {
         assert!(is_possible, "scale {scale}: {most:?}");
         for d in [6, 8, 20] {
             let error = fit(&set, d).err().map(|error| error.to_string());
-            let expected =
-                format!("`d` is {d}, but the kernel matrix has a numerical rank of only 5");
+            let expected = format!(
+                "`d` is {d}, but the kernel matrix has a numerical rank of only 5; lower `d` or \
+                 raise `jitter`"
+            );
             assert_eq!(error, Some(expected), "scale {scale}");
         }
     }

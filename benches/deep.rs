@@ -20,10 +20,10 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use ndarray::Array2;
+use npsvc::Seed;
 use npsvcpp::data::{Encoder, Store};
-use npsvcpp::model::{TraceRow, registry};
+use npsvcpp::methods::{self, TraceRow};
 use npsvcpp::networks::{self, Samples, TrainOptions, TrainingData};
-use npsvcpp::seed::Seed;
 use npsvcpp::spec::EncoderSpec;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
@@ -61,11 +61,11 @@ fn samples(classes: usize) -> Samples {
 
 /// The epochs of a training.
 fn train(data: &TrainingData<'_>, method: &str, training: Value) -> Vec<TraceRow> {
-    let method = registry::find(method).expect("a criterion of the registry");
-    let point = method.configure(&json!({"training": training}));
+    let method = methods::find(method).expect("a criterion of the registry");
+    let point = method.point(&json!({"training": training}));
     let point = point.expect("valid parameters");
     let criterion = point.criterion().expect("a network");
-    let fit = networks::train(criterion, data, &Seed::root(2), &TrainOptions::default());
+    let fit = networks::train(criterion, data, &Seed::root(2), TrainOptions::default());
     fit.expect("the training succeeds").trace
 }
 

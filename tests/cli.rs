@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use npsvcpp::model::registry;
+use npsvcpp::methods::METHODS;
 use program::Folder;
 
 const TINY: &str = "\
@@ -277,7 +277,7 @@ fn list_names_every_method_dataset_and_experiment() {
         "am-softmax",
     ];
     assert_eq!(names, expected);
-    assert_eq!(names.len(), registry::all().count());
+    assert_eq!(names.len(), METHODS.len());
     let lacking = methods.out.matches("needs a program built with").count();
     assert_eq!(lacking, if cfg!(feature = "deep") { 0 } else { 5 });
     let datasets = folder.run("list datasets --offline");

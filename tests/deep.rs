@@ -10,11 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ndarray::Axis;
+use npsvc::Seed;
 use npsvcpp::data::{Encoder, Store, splits};
 use npsvcpp::ledger;
-use npsvcpp::model::registry;
+use npsvcpp::methods::{self, METHODS, TraceRow};
 use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainingData};
-use npsvcpp::seed::Seed;
 use npsvcpp::spec::{Backbone, Conventions, EncoderSpec, Splits};
 use program::Folder;
 use serde_json::{Value, json};
@@ -62,11 +62,14 @@ fn a_residual_network_agrees_with_another_implementation() {
         ..EncoderSpec::default()
     };
     let weights = folder.join("weights/resnet50-imagenet-v1.safetensors");
+    let tensors = Tensor::read_safetensors(&weights).unwrap();
+    let tensors: BTreeMap<String, Tensor> = tensors.into_iter().collect();
     let encoder = Encoder::new(spec, weights).unwrap();
     let network = encoder.network(Device::Cpu).unwrap();
     let encode = |pixels: &Tensor| {
         let phi = tch::no_grad(|| network.forward(&network.conventions().normalise(pixels), false));
-        let classes = network.probabilities(&phi).unwrap();
+        let logits = phi.linear(&tensors["fc.weight"], Some(&tensors["fc.bias"]));
+        let classes = logits.softmax(-1, Kind::Float);
         (numbers(&phi), numbers(&classes))
     };
 
@@ -147,17 +150,16 @@ fn digits() -> Digits {
     }
 }
 
-fn train(
-    samples: &Samples,
-    method: &str,
-    params: &Value,
-    options: &TrainOptions<'_>,
-) -> NetworkFit {
-    let method = registry::find(method).unwrap().configure(params).unwrap();
+fn train(samples: &Samples, method: &str, params: &Value, checkpoint: Option<&Path>) -> NetworkFit {
+    let method = methods::find(method).unwrap().point(params).unwrap();
     let data = TrainingData {
         samples,
         classes: 10,
         encoder: None,
+    };
+    let options = TrainOptions {
+        checkpoint: checkpoint.map(Path::to_path_buf),
+        ..TrainOptions::default()
     };
     let fit = networks::train(method.criterion().unwrap(), &data, &Seed::root(7), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
@@ -177,14 +179,9 @@ fn settings(method: &str) -> Value {
 fn every_criterion_learns_digits() {
     let digits = digits();
     let mut largest_objective = BTreeMap::new();
-    for entry in registry::CRITERIA {
-        let method = entry.name();
-        let fit = train(
-            &digits.train,
-            method,
-            &settings(method),
-            &TrainOptions::default(),
-        );
+    for entry in METHODS.iter().filter(|entry| entry.is_network) {
+        let method = entry.info.name;
+        let fit = train(&digits.train, method, &settings(method), None);
         let predicted = fit.network.predict(&digits.test).unwrap();
         let right = predicted
             .iter()
@@ -202,7 +199,7 @@ fn every_criterion_learns_digits() {
         assert!(last.primal < first.primal, "{method}");
         assert_eq!(fit.trace.len(), 30);
         if method == "d-npsvcpp" {
-            let gap = |row: &npsvcpp::model::TraceRow| row.primal - row.dual;
+            let gap = |row: &TraceRow| row.primal - row.dual;
             assert!(
                 gap(last) < 0.25 * gap(first),
                 "{} {}",
@@ -225,24 +222,21 @@ fn a_training_that_goes_on_ends_with_the_same_weights() {
     let folder = tempfile::tempdir().unwrap();
     let params = json!({"training": {"epochs": 8}});
     for method in ["d-npsvcpp", "cross-entropy"] {
-        let whole = train(&digits.train, method, &params, &TrainOptions::default());
+        let whole = train(&digits.train, method, &params, None);
         // A checkpoint of some epoch before the last, taken while the training goes on.
         let path = folder.path().join(format!("{method}.safetensors"));
         let taken = folder.path().join(format!("taken/{method}.safetensors"));
         fs::create_dir_all(folder.path().join("taken")).unwrap();
-        let options = |checkpoint: &Path| TrainOptions {
-            checkpoint: Some(checkpoint.to_path_buf()),
-            ..TrainOptions::default()
-        };
         std::thread::scope(|scope| {
-            let (samples, params, here) = (&digits.train, &params, options(&path));
-            let training = scope.spawn(move || train(samples, method, params, &here).trace.len());
+            let (samples, params, here) = (&digits.train, &params, &path);
+            let training =
+                scope.spawn(move || train(samples, method, params, Some(here)).trace.len());
             while !taken.exists() && !training.is_finished() {
                 let _ = fs::copy(&path, &taken);
             }
             assert_eq!(training.join().unwrap(), 8);
         });
-        let resumed = train(&digits.train, method, &params, &options(&taken));
+        let resumed = train(&digits.train, method, &params, Some(&taken));
         assert_eq!(
             whole.network.weights(),
             resumed.network.weights(),
@@ -256,10 +250,10 @@ fn a_training_that_goes_on_ends_with_the_same_weights() {
         assert_eq!(essence(&whole), essence(&resumed), "{method}");
         let seconds =
             |fit: &NetworkFit| fit.trace.iter().map(|row| row.seconds).collect::<Vec<_>>();
-        let finished = train(&digits.train, method, &params, &options(&path));
+        let finished = train(&digits.train, method, &params, Some(&path));
         assert_eq!(seconds(&finished).len(), 8);
         // What was done before was not done again: its times are those of the first training.
-        let again = train(&digits.train, method, &params, &options(&path));
+        let again = train(&digits.train, method, &params, Some(&path));
         assert_eq!(seconds(&finished), seconds(&again), "{method}");
     }
 }

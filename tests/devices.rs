@@ -21,26 +21,21 @@ const CREATORS: [&str; 12] = [
 ];
 
 /// Places that create a tensor in the memory of the CPU, and who moves it.
-const MOVED: [(&str, &str, &str); 5] = [
+const MOVED: [(&str, &str, &str); 4] = [
     (
         "src/networks/features.rs",
         "Tensor::from_slice(&planes.concat())",
-        "`Prior::phi`, pixels of a batch",
+        "`FineTunedEncoder::phi`, pixels of a batch",
     ),
     (
-        "src/networks/weights.rs",
-        "Tensor::f_from_data_size",
+        "src/networks/weights_file.rs",
+        "Tensor::from_data_size",
         "`ResNet::new`, weights of a file",
     ),
     (
         "src/networks/pickle.rs",
         "Tensor::f_from_data_size",
         "`ResNet::new`, weights of a file",
-    ),
-    (
-        "src/networks/head.rs",
-        "Ok(Tensor::from_slice(&values))",
-        "`trained`, weights at the start",
     ),
     (
         "src/networks/checkpoint.rs",

@@ -181,7 +181,7 @@ fn describe(prepared: &Prepared, former: &Former) -> String {
             method.label, method.method
         );
         for point in prepared.candidates[index].points.iter().take(SHOWN_POINTS) {
-            let _ = writeln!(text, "      {}", point.params());
+            let _ = writeln!(text, "      {}", point.params);
         }
         if method.points > SHOWN_POINTS {
             let _ = writeln!(

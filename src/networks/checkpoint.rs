@@ -1,4 +1,4 @@
-//! What a killed training goes on from: everything that the next epoch depends on, as a safetensors file that is
+//! What a killed training continues from: everything that the next epoch depends on, as a safetensors file that is
 //! replaced as a whole. Once a prior encoder is frozen, the last file with it stays, and what follows the encoder
 //! goes to a second one, see [`of_head`]: encoders are large.
 
@@ -21,7 +21,7 @@ pub(super) type Refusal = String;
 
 /// The state beyond tensors.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct TrainingState {
     /// The cell that the training belongs to: the name of the file. Older files lack it.
     #[serde(default)]
     pub cell: String,
@@ -32,13 +32,17 @@ pub(super) struct State {
     pub trace: Vec<TraceRow>,
 }
 
-/// Where the layers behind a frozen encoder are stored, beside the checkpoint with the encoder.
+/// Where the layers behind a frozen encoder are stored, next to the checkpoint with the encoder.
 pub(super) fn of_head(path: &Path) -> PathBuf {
     path.with_extension("head.safetensors")
 }
 
 /// Stores `state` and the tensors.
-pub(super) fn save(path: &Path, state: &State, tensors: &[(String, Tensor)]) -> io::Result<()> {
+pub(super) fn save(
+    path: &Path,
+    state: &TrainingState,
+    tensors: &[(String, Tensor)],
+) -> io::Result<()> {
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, tensor)| bytes_of(tensor)).collect();
     let mut views = Vec::with_capacity(tensors.len());
     for ((name, tensor), bytes) in tensors.iter().zip(&bytes) {
@@ -50,7 +54,7 @@ pub(super) fn save(path: &Path, state: &State, tensors: &[(String, Tensor)]) -> 
     let file = serialize(views, &Some(metadata)).map_err(io::Error::other)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // Under a name of its own until it is whole and on the disk.
+    // Under another name until it is whole and on the disk.
     let part = path.with_extension("part");
     let mut writer = fs::File::create(&part)?;
     writer.write_all(&file)?;
@@ -71,7 +75,7 @@ pub(super) fn cell_of(path: &Path) -> String {
 pub(super) fn load(
     path: &Path,
     tensors: &mut [(String, Tensor)],
-) -> Result<Option<State>, Refusal> {
+) -> Result<Option<TrainingState>, Refusal> {
     let file = match fs::read(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -82,7 +86,7 @@ pub(super) fn load(
     let metadata = header.metadata().as_ref();
     let text = metadata.and_then(|metadata| metadata.get(STATE));
     let text = text.ok_or("is not a checkpoint of this program")?;
-    let state: State =
+    let state: TrainingState =
         serde_json::from_str(text).map_err(|error| format!("is damaged ({error})"))?;
     let other = || "belongs to a training of another spec".to_owned();
     if !state.cell.is_empty() && state.cell != cell_of(path) {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::torch::TorchError;
 use crate::data::DataError;
 
 /// Why images cannot be encoded.
@@ -20,8 +21,8 @@ pub enum EncoderError {
     },
     #[error("{0}")]
     Image(#[from] DataError),
-    #[error("libtorch failed: {0}")]
-    Torch(#[from] tch::TchError),
+    #[error("{0}")]
+    Torch(#[from] TorchError),
 }
 
 impl EncoderError {
@@ -49,13 +50,10 @@ pub enum TrainError {
     Diverged { epoch: usize },
     #[error("the checkpoint failed: {0}")]
     Checkpoint(String),
-    #[error("{engine} ran out of memory: {message}")]
-    OutOfMemory {
-        engine: &'static str,
-        message: String,
-    },
-    #[error("libtorch failed: {0}")]
-    Torch(String),
+    #[error("a layer of {inputs} x {outputs} weights does not fit into memory")]
+    LayerTooLarge { inputs: usize, outputs: usize },
+    #[error("{0}")]
+    Torch(#[from] TorchError),
 }
 
 impl From<DataError> for TrainError {

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tch::{Device, Kind, Tensor};
 
+use super::torch::{self, guarded};
 use super::{EncoderError, ResNet};
 use crate::data::{DataError, Encoder, Images, hex};
 
@@ -53,9 +54,9 @@ pub fn features(
         Some(bytes) => bytes,
         None => {
             begin();
-            let bytes = match device.strip_prefix("cuda:").map(str::parse) {
-                Some(Ok(index)) => compute_on(images, encoder, Device::Cuda(index))?,
-                _ => compute(images, encoder)?,
+            let bytes = match torch::device(device)? {
+                Device::Cpu => compute(images, encoder)?,
+                device => guarded(device, || compute_on(images, encoder, device))?,
             };
             if let Some(place) = &place {
                 // What cannot be kept is computed again.
@@ -97,20 +98,20 @@ fn compute_on(images: &Images, encoder: &Encoder, device: Device) -> Result<Vec<
     let batches: Vec<Vec<usize>> = indices.chunks(ON_DEVICE).map(<[usize]>::to_vec).collect();
     let mut bytes = Vec::new();
     prefetched(images, &batches, |_, pixels| {
-        bytes.extend(encoded(&network, &pixels.to_device(device))?);
+        bytes.extend(encoded(&network, &pixels.to_device(device)));
         Ok::<(), EncoderError>(())
     })?;
     Ok(bytes)
 }
 
 /// The features of pixels in 0..255 as bytes.
-fn encoded(network: &ResNet, pixels: &Tensor) -> Result<Vec<u8>, EncoderError> {
+fn encoded(network: &ResNet, pixels: &Tensor) -> Vec<u8> {
     let pixels = network.conventions().normalise(pixels);
     let phi = tch::no_grad(|| network.forward(&pixels, false));
     let phi = phi.to_device(Device::Cpu).contiguous();
     let mut bytes = vec![0; 4 * phi.numel()];
-    phi.f_copy_data_u8(&mut bytes, phi.numel())?;
-    Ok(bytes)
+    phi.copy_data_u8(&mut bytes, phi.numel());
+    bytes
 }
 
 fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> {
@@ -118,15 +119,16 @@ fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> 
     let parts: Vec<Vec<u8>> = indices
         .par_chunks(TOGETHER)
         .map_init(
-            || encoder.network(Device::Cpu),
+            || None,
             |network, indices| {
-                let network = match network {
-                    Ok(network) => network,
-                    // Every worker meets the same error: say it once more.
-                    Err(_) => return encoder.network(Device::Cpu).map(|_| Vec::new()),
-                };
-                tch::set_num_threads(1);
-                encoded(network, &batch(images, indices)?)
+                guarded(Device::Cpu, || {
+                    tch::set_num_threads(1);
+                    let network = match network {
+                        Some(network) => network,
+                        None => network.insert(encoder.network(Device::Cpu)?),
+                    };
+                    Ok(encoded(network, &batch(images, indices)?))
+                })
             },
         )
         .collect::<Result<_, EncoderError>>()?;
@@ -134,7 +136,7 @@ fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> 
 }
 
 /// Decodes `batches` in turn, one ahead of `work`, which is given each as pixels in 0..255.
-pub(crate) fn prefetched<E: From<DataError>>(
+pub(super) fn prefetched<E: From<DataError>>(
     images: &Images,
     batches: &[Vec<usize>],
     mut work: impl FnMut(&[usize], Tensor) -> Result<(), E>,

@@ -16,18 +16,20 @@
 
 use tch::{Kind, Tensor, no_grad};
 
-use super::head::{Head, Pass};
+use super::head::Head;
 
-/// `G` from the pass through `head`, the function values `f` and `slopes_il = dJ_l/df_il`. Zero where
-/// the hypothesis has no `z`.
-pub(super) fn gram(head: &Head, pass: &Pass, f: &Tensor, slopes: &Tensor) -> Tensor {
+/// `G` from `z` and the mean and inverse deviation of the layer norm, as a pass through `head` left them, the
+/// function values `f` and `slopes_il = dJ_l/df_il`.
+pub(super) fn gram(
+    head: &Head,
+    z: &Tensor,
+    norm: Option<&(Tensor, Tensor)>,
+    f: &Tensor,
+    slopes: &Tensor,
+) -> Tensor {
     no_grad(|| {
-        let classes = f.size()[1];
-        let Some(z) = &pass.z else {
-            return Tensor::zeros([classes, classes], (f.kind(), f.device()));
-        };
-        let (weight, dims) = (&head.cls.weight, z.size()[1]);
-        let (Some((gain, shift)), Some((mean, rstd))) = (head.layer_norm(), &pass.norm) else {
+        let ((weight, bias), dims) = (head.hyperplanes(), z.size()[1]);
+        let (Some((gain, shift)), Some((mean, rstd))) = (head.layer_norm(), norm) else {
             return product(slopes, &weight.narrow(1, 0, dims));
         };
         let width = gain.size()[0];
@@ -36,7 +38,7 @@ pub(super) fn gram(head: &Head, pass: &Pass, f: &Tensor, slopes: &Tensor) -> Ten
         let v = u.narrow(1, 0, dims) - mean_u;
         let xz = (z - mean) * rstd;
         // f = S + <w_l, shift> + b_l.
-        let s = f - weight.mv(shift) - &head.cls.bias;
+        let s = f - weight.mv(shift) - bias;
         let p = slopes * rstd;
         let q = &p * s / width as f64;
         let h = &p * xz.matmul(&v.tr());
@@ -49,7 +51,7 @@ pub(super) fn gram(head: &Head, pass: &Pass, f: &Tensor, slopes: &Tensor) -> Ten
 /// The matrix in its place by the authors' code: see [`crate::methods::criteria::TauGradient::FirstColumns`].
 pub(super) fn first_columns(head: &Head, phi: &Tensor, slopes: &Tensor) -> Tensor {
     no_grad(|| {
-        let weight = &head.cls.weight;
+        let (weight, _) = head.hyperplanes();
         let columns = phi.size()[1].min(weight.size()[1]);
         product(slopes, &weight.narrow(1, 0, columns))
     })
@@ -67,9 +69,10 @@ mod tests {
 
     use super::*;
     use crate::methods::criteria::{Hinge, Hyperplanes, LossScale, Network};
-    use crate::networks::hyperplanes::Planes;
-    use npsvc::solve::simplex;
+    use crate::networks::head::Pass;
+    use crate::networks::hyperplanes::Residuals;
     use npsvc::Scheme;
+    use npsvc::solve::simplex;
 
     /// One mini-batch in evaluation mode, double precision, computed with automatic differentiation
     /// and an independent solver.
@@ -90,6 +93,11 @@ mod tests {
     fn assert_near(what: &str, found: &Tensor, expected: &Value, tolerance: f64) {
         let difference = (found - tensor(expected)).abs().max().double_value(&[]);
         assert!(difference <= tolerance, "{what}: {difference}");
+    }
+
+    fn of_pass(head: &Head, pass: &Pass, f: &Tensor, parts: &Residuals) -> Tensor {
+        let z = pass.z.as_ref().unwrap();
+        gram(head, z, pass.norm.as_ref(), f, &parts.slopes())
     }
 
     struct Batch {
@@ -128,10 +136,10 @@ mod tests {
         let batch = batch();
         let expect = &batch.reference["expect"];
         let pass = batch.head.pass(&batch.phi, None);
-        let f = batch.head.cls.forward(&pass.seen);
+        let f = batch.head.weights.linear("cls", &pass.seen);
         assert_near("z", pass.z.as_ref().unwrap(), &expect["z"], 1e-9);
         assert_near("f", &f, &expect["f"], 1e-9);
-        let (c, margin, classes) = batch.settings;
+        let (c, margin, _) = batch.settings;
         for scheme in [Scheme::Ovr, Scheme::Rvo] {
             let expect = &expect["scheme"][scheme.name()];
             let hyperplanes = Hyperplanes {
@@ -142,15 +150,14 @@ mod tests {
                 scale: LossScale::default(),
                 tau_step: None,
             };
-            let hyperplanes = Planes::new(&hyperplanes, classes);
-            let parts = hyperplanes.parts(&f, &batch.near);
+            let parts = Residuals::new(&hyperplanes, &f, &batch.near);
             assert_near(
                 "objectives",
                 &parts.objectives(),
                 &expect["objective_by_class"],
                 1e-9,
             );
-            let gram = gram(&batch.head, &pass, &f, &parts.slopes());
+            let gram = of_pass(&batch.head, &pass, &f, &parts);
             assert_near("gram", &gram, &expect["gram_of_gradients_in_z"], 1e-9);
             for (name, gamma) in [
                 ("tau_star_gamma_0_7", 0.7),
@@ -194,7 +201,7 @@ mod tests {
             }
         });
         let pass = head.pass(&batch.phi, None);
-        let f = head.cls.forward(&pass.seen);
+        let f = head.weights.linear("cls", &pass.seen);
         let (c, margin, classes) = batch.settings;
         let scheme = Scheme::Ovr;
         let hyperplanes = Hyperplanes {
@@ -205,8 +212,7 @@ mod tests {
             scale: LossScale::default(),
             tau_step: None,
         };
-        let hyperplanes = Planes::new(&hyperplanes, classes);
-        let parts = hyperplanes.parts(&f, &batch.near);
+        let parts = Residuals::new(&hyperplanes, &f, &batch.near);
         let objectives = parts.objectives();
         let gradients: Vec<Tensor> = (0..classes as i64)
             .map(|l| {
@@ -218,7 +224,7 @@ mod tests {
             .collect();
         let gradients = Tensor::stack(&gradients, 0);
         let expected = gradients.matmul(&gradients.tr());
-        let found = gram(&head, &pass, &f, &parts.slopes());
+        let found = of_pass(&head, &pass, &f, &parts);
         let difference = (found - expected).abs().max().double_value(&[]);
         assert!(difference < 1e-12, "{network:?}: {difference}");
     }
@@ -228,7 +234,7 @@ mod tests {
     fn first_columns_are_those_of_the_authors_code() {
         let batch = batch();
         let pass = batch.head.pass(&batch.phi, None);
-        let f = batch.head.cls.forward(&pass.seen);
+        let f = batch.head.weights.linear("cls", &pass.seen);
         let (c, margin, classes) = batch.settings;
         let hyperplanes = Hyperplanes {
             c,
@@ -241,8 +247,7 @@ mod tests {
             },
             tau_step: None,
         };
-        let hyperplanes = Planes::new(&hyperplanes, classes);
-        let slopes = hyperplanes.parts(&f, &batch.near).slopes();
+        let slopes = Residuals::new(&hyperplanes, &f, &batch.near).slopes();
         // simloss.grad, disloss.grad and grad_zx, but for the mean over the batch.
         let (near, others) = (&batch.near, classes as f64 - 1.0);
         let similar = 3.0 * &f;
@@ -251,7 +256,7 @@ mod tests {
         let grad_zx = grad_zx / f.size()[0] as f64;
         let difference = (&slopes - &grad_zx).abs().max().double_value(&[]);
         assert!(difference < 1e-12, "{difference}");
-        let w = batch.head.cls.weight.narrow(1, 0, 16);
+        let w = batch.head.hyperplanes().0.narrow(1, 0, 16);
         let grad = w.unsqueeze(2).bmm(&grad_zx.tr().unsqueeze(1));
         let grad = grad.view([classes as i64, -1]);
         let found = first_columns(&batch.head, &batch.phi, &slopes);

@@ -9,27 +9,29 @@
 //! What is minimised is a [`Criterion`](crate::methods::criteria::Criterion), which every build knows. This module computes it, on libtorch.
 
 mod checkpoint;
-mod descent;
+mod class_weights;
+mod encoder;
 mod error;
 mod features;
 mod gram;
 mod head;
 mod hyperplanes;
-mod levelled;
 mod objective;
 mod pickle;
-mod prior;
-mod ready;
 mod resnet;
-mod softmax;
+mod sgd;
+mod torch;
 mod train;
+mod trained;
 mod weights;
+mod weights_file;
 
 pub use error::{EncoderError, TrainError};
 pub use features::features;
-pub use ready::TrainedNetwork;
 pub use resnet::{ResNet, channels_last};
-pub use train::{find_device, train};
+pub use torch::{TorchError, find_device};
+pub use train::train;
+pub use trained::TrainedNetwork;
 
 use std::path::PathBuf;
 
@@ -47,6 +49,14 @@ pub struct Samples {
     pub images: Option<Images>,
 }
 
+impl Samples {
+    /// Percent of the samples whose class is the predicted one.
+    pub fn accuracy(&self, predicted: &[usize]) -> f64 {
+        let right = predicted.iter().zip(&self.y).filter(|(l, y)| l == y);
+        100.0 * right.count() as f64 / self.y.len().max(1) as f64
+    }
+}
+
 /// What a network is trained on.
 #[derive(Clone, Copy, Debug)]
 pub struct TrainingData<'a> {
@@ -58,15 +68,18 @@ pub struct TrainingData<'a> {
 }
 
 /// What surrounds a training and changes none of its numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct TrainOptions<'a> {
     /// `cpu` or `cuda:N`; the CPU if empty.
-    pub device: String,
+    pub device: &'a str,
     /// Where to keep what a killed training continues from.
     pub checkpoint: Option<PathBuf>,
-    /// Samples whose accuracy is recorded after every epoch. They take no part in the training.
-    pub monitor: Option<&'a Samples>,
+    /// Called after every epoch with the network and the epoch's row, to which it may add.
+    pub on_epoch: Option<Box<OnEpoch<'a>>>,
 }
+
+/// See [`TrainOptions::on_epoch`].
+pub type OnEpoch<'a> = dyn FnMut(&TrainedNetwork, &mut TraceRow) -> Result<(), TrainError> + 'a;
 
 /// A network that was trained.
 pub struct NetworkFit {

@@ -12,20 +12,16 @@ use tch::{Device, Kind, Tensor};
 
 use super::EncoderError;
 use super::weights::Weights;
+use super::weights_file;
 use crate::spec::{Backbone, Conventions};
-
-const MOMENTUM: f64 = 0.1;
 
 /// A residual network with its weights.
 pub struct ResNet {
     backbone: Backbone,
     conventions: Conventions,
-    /// Trained weights and running statistics by name, in the order of the layers.
-    tensors: Vec<(String, Tensor)>,
+    weights: Weights,
     /// Whether convolutions are computed in half precision.
     is_mixed: bool,
-    /// Of the classes it was trained on; not part of an encoder.
-    fc: Option<(Tensor, Tensor)>,
 }
 
 impl Backbone {
@@ -115,16 +111,16 @@ impl ResNet {
         path: &Path,
         device: Device,
     ) -> Result<Self, EncoderError> {
-        let mut weights = super::weights::load(path)?;
-        let mut tensors = Vec::new();
+        let mut file = weights_file::load(path)?;
+        let mut weights = Weights::default();
         for (conv, bn, shape) in backbone.convolutions() {
             let mut take = |name: String, shape: &[i64]| {
-                let tensor = weights.take(&name, shape)?.to_device(device);
+                let tensor = file.take(&name, shape)?.to_device(device);
                 if !is_finite(&tensor) {
                     let found = format!("a value in tensor `{name}` that is not a finite number");
                     return Err(EncoderError::content(path, found, "finite numbers"));
                 }
-                tensors.push((name, tensor));
+                weights.push(name, tensor);
                 Ok::<(), EncoderError>(())
             };
             take(format!("{conv}.weight"), &shape)?;
@@ -132,19 +128,12 @@ impl ResNet {
                 take(format!("{bn}.{part}"), &shape[..1])?;
             }
         }
-        let fc = Self::classes(&mut weights, backbone.dims() as i64);
         Ok(Self {
             backbone,
             conventions,
-            tensors,
+            weights,
             is_mixed: false,
-            fc: fc.map(|(weight, bias)| (weight.to_device(device), bias.to_device(device))),
         })
-    }
-
-    fn classes(weights: &mut Weights, dims: i64) -> Option<(Tensor, Tensor)> {
-        let weight = weights.take("fc.weight", &[1000, dims]).ok()?;
-        Some((weight, weights.take("fc.bias", &[1000]).ok()?))
     }
 
     /// `phi` of images as [`Conventions::normalise`] gives them; in `training`, batch norms use and
@@ -182,7 +171,7 @@ impl ResNet {
             format!("{name}.downsample.0"),
             format!("{name}.downsample.1"),
         );
-        let shortcut = match self.get(&format!("{conv}.weight")) {
+        let shortcut = match self.weights.get(&format!("{conv}.weight")) {
             Some(_) => self.convolve(x, &conv, &bn, stride, training),
             None => x.shallow_clone(),
         };
@@ -191,7 +180,7 @@ impl ResNet {
 
     /// A convolution without bias, padded to keep the size but for the stride, and its batch norm.
     fn convolve(&self, x: &Tensor, conv: &str, bn: &str, stride: i64, training: bool) -> Tensor {
-        let weight = self.expect(&format!("{conv}.weight"));
+        let weight = &self.weights[&format!("{conv}.weight")];
         let padding = [weight.size()[2] / 2; 2];
         let stride = [stride; 2];
         let none = None::<&Tensor>;
@@ -202,73 +191,34 @@ impl ResNet {
         } else {
             x.conv2d(weight, none, stride, padding, [1, 1], 1)
         };
-        let part = |part: &str| Some(self.expect(&format!("{bn}.{part}")));
-        y.batch_norm(
-            part("weight"),
-            part("bias"),
-            part("running_mean"),
-            part("running_var"),
-            training,
-            MOMENTUM,
-            self.conventions.epsilon(),
-            true,
-        )
-    }
-
-    fn get(&self, name: &str) -> Option<&Tensor> {
-        self.tensors
-            .iter()
-            .find_map(|(known, tensor)| (known == name).then_some(tensor))
-    }
-
-    fn expect(&self, name: &str) -> &Tensor {
-        self.get(name).expect("all layers were taken from the file")
+        let epsilon = self.conventions.epsilon();
+        self.weights.batch_norm(bn, &y, training, epsilon)
     }
 
     pub fn conventions(&self) -> Conventions {
         self.conventions
     }
 
-    /// Probabilities of the 1000 classes it was trained on, where the file has their weights.
-    pub fn probabilities(&self, phi: &Tensor) -> Option<Tensor> {
-        let (weight, bias) = self.fc.as_ref()?;
-        Some(phi.linear(weight, Some(bias)).softmax(-1, Kind::Float))
+    pub(super) fn weights(&self) -> &Weights {
+        &self.weights
     }
 
-    /// All weights and running statistics by name.
-    pub fn tensors(&self) -> &[(String, Tensor)] {
-        &self.tensors
-    }
-
-    /// The weights that training changes, in the order of the layers, by name.
-    pub fn trained(&self) -> impl Iterator<Item = &(String, Tensor)> {
-        self.tensors
-            .iter()
-            .filter(|(name, _)| !name.contains("running_"))
+    pub(super) fn weights_mut(&mut self) -> &mut Weights {
+        &mut self.weights
     }
 
     /// Stores the weights of convolutions with the channels next to each other: a step of training at
     /// 128 px on two cores took 1.07 s in place of 1.26. [`channels_last`] does the same to images.
     pub fn set_channels_last(&mut self) {
-        for (_, tensor) in &mut self.tensors {
-            if tensor.dim() == 4 {
-                *tensor = channels_last(tensor);
-            }
-        }
+        self.weights.map(|_, tensor| match tensor.dim() {
+            4 => channels_last(tensor),
+            _ => tensor.shallow_clone(),
+        });
     }
 
     /// Computes convolutions in half precision, or no longer.
     pub fn set_mixed_precision(&mut self, is_mixed: bool) {
         self.is_mixed = is_mixed;
-    }
-
-    /// Whether gradients are wanted of the weights.
-    pub fn set_trained(&mut self, is_trained: bool) {
-        for (name, tensor) in &mut self.tensors {
-            if !name.contains("running_") {
-                *tensor = tensor.detach().set_requires_grad(is_trained);
-            }
-        }
     }
 }
 
@@ -311,7 +261,7 @@ pub(super) mod tests {
             Device::Cpu,
         );
         let mut network = network.expect("all weights are there");
-        network.set_trained(true);
+        network.weights_mut().set_trained();
         let images = (Tensor::arange(2 * 3 * 32 * 32, (Kind::Float, Device::Cpu)) * 0.7).sin();
         let images = images.view([2, 3, 32, 32]);
         let single = network.forward(&images, false);
@@ -321,7 +271,7 @@ pub(super) mod tests {
         let difference = ((&mixed - &single).norm() / single.norm()).double_value(&[]);
         assert!(difference > 0.0 && difference < 0.05, "{difference}");
         // Gradients come back in single precision.
-        let weight = network.expect("conv1.weight").shallow_clone();
+        let weight = network.weights["conv1.weight"].shallow_clone();
         let gradient = Tensor::run_backward(&[mixed.sum(Kind::Float)], &[&weight], false, false);
         assert_eq!(gradient[0].kind(), Kind::Float);
         assert!(gradient[0].norm().double_value(&[]) > 0.0);

@@ -1,77 +1,82 @@
-//! Files of weights: safetensors, or what `torch.save` writes of a dictionary of tensors.
+//! Tensors by name, in the order of the layers: those of the head and those of an encoder alike.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ops::Index;
 
-use safetensors::SafeTensors;
-use safetensors::tensor::Dtype;
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
-use super::{EncoderError, pickle};
+/// How fast running statistics of batch norms follow the batches.
+const MOMENTUM: f64 = 0.1;
 
-/// Tensors by name, in single precision.
-pub struct Weights {
-    tensors: BTreeMap<String, Tensor>,
-    path: PathBuf,
+/// Trained weights and running statistics by name.
+#[derive(Default)]
+pub(super) struct Weights(Vec<(String, Tensor)>);
+
+/// Whether a name is that of running statistics, which no gradient changes.
+fn is_running(name: &str) -> bool {
+    name.contains("running_")
 }
 
 impl Weights {
-    /// Takes the tensor `name`, which must have this shape.
-    pub(super) fn take(&mut self, name: &str, shape: &[i64]) -> Result<Tensor, EncoderError> {
-        let tensor = self.tensors.remove(name).ok_or_else(|| {
-            let found = format!("no tensor `{name}`");
-            EncoderError::content(&self.path, found, format!("one of shape {shape:?}"))
-        })?;
-        if tensor.size() != shape {
-            let found = format!("tensor `{name}` of shape {:?}", tensor.size());
-            return Err(EncoderError::content(
-                &self.path,
-                found,
-                format!("shape {shape:?}"),
-            ));
+    pub fn push(&mut self, name: impl Into<String>, tensor: Tensor) {
+        self.0.push((name.into(), tensor));
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Tensor> {
+        let mut all = self.0.iter();
+        all.find_map(|(known, tensor)| (known == name).then_some(tensor))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &(String, Tensor)> {
+        self.0.iter()
+    }
+
+    /// The tensors that training changes.
+    pub fn trained(&self) -> impl Iterator<Item = &(String, Tensor)> {
+        self.iter().filter(|(name, _)| !is_running(name))
+    }
+
+    /// Asks for gradients of all weights.
+    pub fn set_trained(&mut self) {
+        for (name, tensor) in &mut self.0 {
+            if !is_running(name) {
+                *tensor = tensor.detach().set_requires_grad(true);
+            }
         }
-        Ok(tensor)
     }
-}
 
-/// Reads the weights in `path`; what it holds is told by content.
-pub fn load(path: &Path) -> Result<Weights, EncoderError> {
-    let bytes = fs::read(path).map_err(|source| EncoderError::Read {
-        path: path.to_path_buf(),
-        source,
-    })?;
-    let tensors = match bytes.starts_with(b"PK") {
-        true => pickle::tensors(&bytes, path)?,
-        false => from_safetensors(&bytes, path)?,
-    };
-    let path = path.to_path_buf();
-    Ok(Weights { tensors, path })
-}
+    /// Replaces every tensor.
+    pub fn map(&mut self, change: impl Fn(&str, &Tensor) -> Tensor) {
+        for (name, tensor) in &mut self.0 {
+            *tensor = change(name, tensor);
+        }
+    }
 
-fn from_safetensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
-    let refuse = |error: safetensors::SafeTensorError| {
-        let found = format!("no whole safetensors file ({error:?})");
-        EncoderError::content(
-            path,
-            found,
-            "a safetensors file, or a zip archive of torch.save",
+    /// `x W^T + b`.
+    pub fn linear(&self, layer: &str, x: &Tensor) -> Tensor {
+        let bias = &self[&format!("{layer}.bias")];
+        x.linear(&self[&format!("{layer}.weight")], Some(bias))
+    }
+
+    /// A batch norm; in `training` it uses and follows the batch.
+    pub fn batch_norm(&self, layer: &str, x: &Tensor, training: bool, epsilon: f64) -> Tensor {
+        let part = |part: &str| Some(&self[&format!("{layer}.{part}")]);
+        x.batch_norm(
+            part("weight"),
+            part("bias"),
+            part("running_mean"),
+            part("running_var"),
+            training,
+            MOMENTUM,
+            epsilon,
+            true,
         )
-    };
-    let file = SafeTensors::deserialize(bytes).map_err(refuse)?;
-    let mut tensors = BTreeMap::new();
-    for (name, view) in file.tensors() {
-        let kind = match view.dtype() {
-            Dtype::F16 => Kind::Half,
-            Dtype::BF16 => Kind::BFloat16,
-            Dtype::F32 => Kind::Float,
-            Dtype::F64 => Kind::Double,
-            // Counters, of which no layer knows.
-            _ => continue,
-        };
-        let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
-        let tensor = Tensor::f_from_data_size(view.data(), &shape, kind)?;
-        tensors.insert(name, tensor.to_kind(Kind::Float));
     }
-    Ok(tensors)
+}
+
+impl Index<&str> for Weights {
+    type Output = Tensor;
+
+    fn index(&self, name: &str) -> &Tensor {
+        self.get(name).expect("a network has all of its layers")
+    }
 }

@@ -10,7 +10,9 @@ use crate::methods::criteria::Criterion;
 #[cfg(not(feature = "deep"))]
 use crate::methods::criteria::NEEDS_DEEP;
 #[cfg(feature = "deep")]
-use crate::networks::{self, NetworkFit, Samples, TrainError, TrainOptions, TrainingData};
+use crate::networks::{
+    self, NetworkFit, Samples, TrainError, TrainOptions, TrainedNetwork, TrainingData,
+};
 use npsvc::Certificate;
 use npsvc::Seed;
 
@@ -85,12 +87,18 @@ impl Task<'_> {
             classes: dataset.classes.len(),
             encoder: dataset.encoder.as_ref(),
         };
-        let options = TrainOptions {
-            device: self.device.to_owned(),
-            checkpoint: self.checkpoint,
-            monitor: self.has_monitor.then_some(&test),
+        let on_epoch = |network: &TrainedNetwork, row: &mut TraceRow| {
+            if self.has_monitor {
+                row.accuracy = Some(test.accuracy(&network.predict(&test)?));
+            }
+            Ok(())
         };
-        let fit = networks::train(self.criterion, &data, self.seed, &options).map_err(explain)?;
+        let options = TrainOptions {
+            device: self.device,
+            checkpoint: self.checkpoint,
+            on_epoch: Some(Box::new(on_epoch)),
+        };
+        let fit = networks::train(self.criterion, &data, self.seed, options).map_err(explain)?;
         let NetworkFit {
             network,
             certificate,

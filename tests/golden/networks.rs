@@ -8,10 +8,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use ndarray::Array2;
+use npsvc::Seed;
 use npsvcpp::data::{Encoder, Store};
-use npsvcpp::model::registry;
-use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainingData};
-use npsvcpp::seed::Seed;
+use npsvcpp::methods::{self, TraceRow};
+use npsvcpp::networks::{self, NetworkFit, Samples, TrainOptions, TrainedNetwork, TrainingData};
 use npsvcpp::spec::{Backbone, EncoderSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -32,6 +32,18 @@ struct File {
     /// What libtorch chooses its instructions, and the order of its sums, by.
     cpu: String,
     trainings: BTreeMap<String, Golden>,
+}
+
+fn cpu() -> String {
+    let mut found = Vec::new();
+    #[cfg(target_arch = "x86_64")]
+    {
+        macro_rules! has {
+            ($($name:tt)*) => { $(if std::arch::is_x86_feature_detected!($name) { found.push($name); })* };
+        }
+        has!("avx2" "fma" "avx512f" "avx512vl" "avx512dq" "avx512bw");
+    }
+    format!("{} {}", std::env::consts::ARCH, found.join(" "))
 }
 
 /// A hash of all weights, of the trace without times, and of the classes of `test`.
@@ -70,9 +82,19 @@ fn train(
     data: &TrainingData<'_>,
     method: &str,
     params: &Value,
-    options: &TrainOptions<'_>,
+    monitor: Option<&Samples>,
 ) -> NetworkFit {
-    let method = registry::find(method).unwrap().configure(params).unwrap();
+    let method = methods::find(method).unwrap().point(params).unwrap();
+    let on_epoch = |network: &TrainedNetwork, row: &mut TraceRow| {
+        if let Some(samples) = monitor {
+            row.accuracy = Some(samples.accuracy(&network.predict(samples)?));
+        }
+        Ok(())
+    };
+    let options = TrainOptions {
+        on_epoch: Some(Box::new(on_epoch)),
+        ..TrainOptions::default()
+    };
     let fit = networks::train(method.criterion().unwrap(), data, &Seed::root(3), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
 }
@@ -120,7 +142,7 @@ fn on_vectors(trainings: &mut BTreeMap<String, Golden>) {
         let key = format!("{method} {params}");
         params["training"] = json!({"epochs": 2});
         params["lr"] = json!(0.01);
-        let fit = train(&data, method, &params, &TrainOptions::default());
+        let fit = train(&data, method, &params, None);
         trainings.insert(key, golden(&fit, &test));
     }
 }
@@ -151,10 +173,6 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
         classes: 2,
         encoder: Some(&encoder),
     };
-    let options = TrainOptions {
-        monitor: Some(&test),
-        ..TrainOptions::default()
-    };
     for (method, mut params, training) in [
         ("d-npsvcpp", json!({"scheme": "ovr"}), json!({})),
         (
@@ -174,7 +192,7 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
             common[name] = value.clone();
         }
         params["training"] = common;
-        let fit = train(&data, method, &params, &options);
+        let fit = train(&data, method, &params, Some(&test));
         trainings.insert(key, golden(&fit, &test));
     }
 }
@@ -184,7 +202,7 @@ fn every_training_ends_with_the_same_weights() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/networks.json");
     let cores = std::thread::available_parallelism().unwrap();
     let mut found = File {
-        cpu: format!("{}, {cores} cores", crate::cpu()),
+        cpu: format!("{}, {cores} cores", cpu()),
         trainings: BTreeMap::new(),
     };
     on_vectors(&mut found.trainings);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use npsvcpp::kernel::Kernel;
+use npsvc::Kernel;
 use npsvcpp::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Record, Status, Writer};
 use npsvcpp::render::Summary;
 use npsvcpp::spec::{

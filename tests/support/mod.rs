@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
-use faer::Par;
 use ndarray::Array2;
-use npsvcpp::kernel::Kernel;
-use npsvcpp::model::Problem;
+use npsvc::{Kernel, TrainingSet};
 use serde_json::Value;
 
-/// A reference file of this folder.
+/// A reference file of the crate npsvc.
 pub fn reference(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/reference")
+        .join("crates/npsvc/tests/reference")
         .join(name);
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
@@ -34,9 +32,9 @@ impl Digits {
     }
 
     /// The training problem with the reference kernel: Gaussian, mean squared distance, 1e-6.
-    pub fn problem(&self, par: Par) -> Problem {
+    pub fn set(&self) -> TrainingSet {
         let (x, y) = (self.x_train.clone(), self.y_train.clone());
-        Problem::new(x, y, 10, &Kernel::default(), 1e-6, par)
+        TrainingSet::new(x, y, &Kernel::default()).unwrap()
     }
 }
 

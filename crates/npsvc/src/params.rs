@@ -89,13 +89,19 @@ impl schemars::transform::Transform for Range {
     }
 }
 
-/// A struct of parameters, with `Default` and `check_ranges`.
+/// Parameters whose ranges are known.
+pub trait Ranges {
+    /// Names the first parameter outside its range.
+    fn check_ranges(&self) -> Result<(), BadParameter>;
+}
+
+/// A struct of parameters, with `Default` and [`Ranges`](crate::params::Ranges).
 ///
 /// Each line is `name: type = default;` or `name: type = default, range;`, where `range` is a
 /// [`Range`]. Attributes in front of the struct and of each field are kept.
 ///
 /// ```
-/// use npsvc::params::Range;
+/// use npsvc::params::{Range, Ranges};
 ///
 /// npsvc::parameters! {
 ///     /// Parameters of an example.
@@ -129,10 +135,9 @@ macro_rules! parameters {
             }
         }
 
-        impl $name {
-            /// Names the first parameter outside its range.
+        impl $crate::params::Ranges for $name {
             #[allow(clippy::unnecessary_cast, reason = "counts are compared as numbers")]
-            pub fn check_ranges(&self) -> Result<(), $crate::BadParameter> {
+            fn check_ranges(&self) -> Result<(), $crate::BadParameter> {
                 $( $( $range.check(stringify!($field), self.$field as f64)?; )? )*
                 Ok(())
             }

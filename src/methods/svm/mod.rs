@@ -11,7 +11,7 @@
 
 mod engines;
 
-use npsvc::params::Range;
+use npsvc::params::{Range, Ranges};
 use npsvc::{BadParameter, ChainKey, Fit, FitError, FitOptions, Info, Method, Shape, TrainingSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

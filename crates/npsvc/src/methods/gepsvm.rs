@@ -12,7 +12,7 @@ use faer::{Mat, MatRef};
 
 use super::duals::{Duals, Planes, cholesky};
 use crate::algebra::{Matrix, column_mut, principal_submatrix};
-use crate::params::{Range, method_parameters};
+use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::lanczos::{self, Eigenpair};
 use crate::training_set::Shape;
 use crate::{

@@ -18,7 +18,7 @@ use crate::algebra::{
     Cholesky, Matrix, OwnedMatrix, add_lower_product, add_times_vector, column, column_mut, inner,
     mirror_lower, principal_submatrix, submatrix,
 };
-use crate::params::{Range, method_parameters};
+use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::box_qp::{self, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;

@@ -11,10 +11,12 @@
 
 use faer::{Mat, MatRef, Par};
 
+use super::check_graph;
 use super::duals::{Duals, Planes, cholesky};
 use super::reweighted;
 use crate::algebra::{Lu, Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut};
 use crate::kernel::{GraphOptions, Laplacian};
+use crate::params::Ranges;
 use crate::solve::box_qp::{self, Solution, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
@@ -134,6 +136,7 @@ impl Dissimilarity {
 }
 
 /// A row of Table 1 with its parameters.
+#[derive(Debug)]
 pub(crate) struct Family<'a> {
     pub similarity: Similarity,
     pub dissimilarity: Dissimilarity,
@@ -158,15 +161,10 @@ impl Family<'_> {
 }
 
 /// A method that is a [`Family`]. It gets a [`Method`] implementation from that.
-pub(crate) trait Nonparallel: Send + Sync {
+pub(crate) trait Nonparallel: Ranges + Send + Sync {
     const INFO: Info;
 
-    fn check(&self) -> Result<(), BadParameter>;
-
     fn family(&self) -> Family<'_>;
-
-    /// Fits that differ in `c` only form a chain.
-    fn chain_key(&self) -> ChainKey;
 }
 
 impl<M: Nonparallel> Method for M {
@@ -175,15 +173,23 @@ impl<M: Nonparallel> Method for M {
     }
 
     fn check(&self, _: Option<Shape>) -> Result<(), BadParameter> {
-        Nonparallel::check(self)
+        self.check_ranges()?;
+        let graph = self.family().manifold.map(|(_, graph)| graph);
+        graph.map_or(Ok(()), check_graph)
     }
 
     fn scheme(&self) -> Option<Scheme> {
         Some(self.family().planes.scheme)
     }
 
+    /// Fits that differ in the weight of the dissimilarity loss only form a chain.
     fn chain_key(&self) -> ChainKey {
-        Nonparallel::chain_key(self)
+        let mut family = self.family();
+        let (Dissimilarity::Hinge { c }
+        | Dissimilarity::Pinball { c, .. }
+        | Dissimilarity::Square { c }) = &mut family.dissimilarity;
+        let c = std::mem::take(c);
+        ChainKey::new(&family, &[c], family.planes.r)
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {

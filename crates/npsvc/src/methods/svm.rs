@@ -13,7 +13,7 @@ use faer::{Mat, Par};
 use rayon::prelude::*;
 
 use crate::model::{KernelMachine, Rule, pairs};
-use crate::params::{Range, method_parameters};
+use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::smo::{Solution, StopRule, SvmDual};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;

@@ -12,13 +12,11 @@
 //! [`super::nonparallel`] fits all of them. The robust manifold term of the original RMTBSVM is not in
 //! the paper: ours is Table 1's loss with the paper's graph Laplacian.
 
-use super::check_graph;
 use super::duals::Planes;
 use super::nonparallel::{Dissimilarity, Family, Nonparallel, Similarity};
 use crate::kernel::GraphOptions;
 use crate::params::{Range, method_parameters};
-use crate::sweep::ChainKey;
-use crate::{BadParameter, Info, Scheme};
+use crate::{Info, Scheme};
 
 /// The systems of LSTWSVM are solved directly, so its gap is only rounding.
 const LSTWSVM_TOLERANCE: f64 = 1e-9;
@@ -52,21 +50,6 @@ impl Nonparallel for Twsvm {
         version: 1,
         learns_representation: false,
     };
-
-    fn check(&self) -> Result<(), BadParameter> {
-        self.check_ranges()
-    }
-
-    fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            self.r,
-        )
-    }
 
     fn family(&self) -> Family<'_> {
         let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
@@ -118,21 +101,6 @@ impl Nonparallel for Npsvm {
         learns_representation: false,
     };
 
-    fn check(&self) -> Result<(), BadParameter> {
-        self.check_ranges()
-    }
-
-    fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            self.r,
-        )
-    }
-
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Insensitive {
             c: self.c1,
@@ -175,21 +143,6 @@ impl Nonparallel for Pintwsvm {
         learns_representation: false,
     };
 
-    fn check(&self) -> Result<(), BadParameter> {
-        self.check_ranges()
-    }
-
-    fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            self.r,
-        )
-    }
-
     fn family(&self) -> Family<'_> {
         let dissimilarity = Dissimilarity::Pinball {
             c: self.c,
@@ -227,21 +180,6 @@ impl Nonparallel for Lstwsvm {
         version: 1,
         learns_representation: false,
     };
-
-    fn check(&self) -> Result<(), BadParameter> {
-        self.check_ranges()
-    }
-
-    fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            self.r,
-        )
-    }
 
     fn family(&self) -> Family<'_> {
         let planes = planes(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
@@ -286,21 +224,6 @@ impl Nonparallel for Ctwsvm {
         version: 1,
         learns_representation: false,
     };
-
-    fn check(&self) -> Result<(), BadParameter> {
-        self.check_ranges()
-    }
-
-    fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            self.r,
-        )
-    }
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Correntropy { gamma: self.gamma };
@@ -350,22 +273,6 @@ impl Nonparallel for Rmtbsvm {
         version: 1,
         learns_representation: false,
     };
-
-    fn check(&self) -> Result<(), BadParameter> {
-        self.check_ranges()?;
-        check_graph(&self.graph)
-    }
-
-    fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            self.r,
-        )
-    }
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Capped { at: self.epsilon };

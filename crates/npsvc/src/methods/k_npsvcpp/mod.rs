@@ -31,7 +31,7 @@ pub(crate) use path::Path;
 use super::check_graph;
 use super::duals::Planes;
 use crate::kernel::GraphOptions;
-use crate::params::{Range, method_parameters};
+use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::stiefel::Frame;
 use crate::sweep::{ChainKey, StartKey};
 use crate::training_set::Shape;

@@ -1,0 +1,86 @@
+//! The prior encoder under training: fine-tuned in the first epochs, then frozen in evaluation mode.
+//! From then on its features are computed once per set of images and reused.
+
+use std::cell::RefCell;
+
+use tch::{Device, Tensor, no_grad};
+
+use super::features::prefetched;
+use super::torch::with_all_cores;
+use super::weights::Weights;
+use super::{ResNet, TrainError, channels_last};
+use crate::data::{Encoder, Images};
+use crate::methods::criteria::Training;
+
+/// Images that are encoded together in evaluation mode.
+const TOGETHER: usize = 32;
+
+/// An encoder that is trained too.
+pub(super) struct FineTunedEncoder {
+    network: ResNet,
+    device: Device,
+    /// Once frozen, the features of every set of images that was asked for.
+    known: Option<RefCell<Vec<(Images, Tensor)>>>,
+}
+
+impl FineTunedEncoder {
+    pub fn new(encoder: &Encoder, training: &Training, device: Device) -> Result<Self, TrainError> {
+        let mut network = encoder.network(device)?;
+        network.set_mixed_precision(training.mixed_precision);
+        network.set_channels_last();
+        network.weights_mut().set_trained();
+        Ok(Self {
+            network,
+            device,
+            known: None,
+        })
+    }
+
+    pub fn weights(&self) -> &Weights {
+        self.network.weights()
+    }
+
+    /// The encoder changes no more: features can be kept.
+    pub fn freeze(&mut self) {
+        self.known.get_or_insert_default();
+    }
+
+    pub fn is_frozen(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// `phi` of pixels in 0..255; with `training`, gradients flow and batch norms follow.
+    pub fn phi(&self, pixels: &Tensor, training: bool) -> Tensor {
+        let pixels = pixels.to_device(self.device);
+        let pixels = self.network.conventions().normalise(&pixels);
+        self.network.forward(&channels_last(&pixels), training)
+    }
+
+    /// Features of all images in evaluation mode.
+    pub fn features(&self, images: &Images) -> Result<Tensor, TrainError> {
+        let Some(known) = &self.known else {
+            return self.encode(images);
+        };
+        let is_same = |(known, _): &&(Images, Tensor)| known.is_same(images);
+        if let Some((_, features)) = known.borrow().iter().find(is_same) {
+            return Ok(features.shallow_clone());
+        }
+        let features = self.encode(images)?;
+        let kept = (images.clone(), features.shallow_clone());
+        known.borrow_mut().push(kept);
+        Ok(features)
+    }
+
+    fn encode(&self, images: &Images) -> Result<Tensor, TrainError> {
+        let indices: Vec<usize> = (0..images.len()).collect();
+        let batches: Vec<Vec<usize>> = indices.chunks(TOGETHER).map(<[usize]>::to_vec).collect();
+        let mut parts = Vec::new();
+        with_all_cores(|| {
+            prefetched(images, &batches, |_, pixels| {
+                parts.push(no_grad(|| self.phi(&pixels, false)));
+                Ok::<(), TrainError>(())
+            })
+        })?;
+        Ok(Tensor::cat(&parts, 0))
+    }
+}

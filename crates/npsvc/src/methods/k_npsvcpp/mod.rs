@@ -169,7 +169,7 @@ impl Method for KNpsvcpp {
         Some(self.scheme)
     }
 
-    /// Fits that differ in `c` and `gamma` often have the same iterations, see [`path`].
+    /// Fits that differ in `c` and `gamma` often have the same iterations, see the module `path`.
     fn chain_key(&self) -> ChainKey {
         let common = Self {
             c: 0.0,

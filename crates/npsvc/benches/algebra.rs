@@ -1,12 +1,17 @@
-//! Time of what the fits are made of: kernel matrices, factors, box QPs.
+//! Time of the parts of a fit: kernel matrices, factors, box QPs.
+//!
+//! `cargo bench -p npsvc --profile dev --bench algebra`
 
+#[allow(dead_code, reason = "shared with benchmarks that use more of it")]
 mod support;
 
 use faer::Mat;
-use npsvcpp::kernel::{Cholesky, algebra};
-use npsvcpp::solve::box_qp::{self, Dense, Settings, Term};
+use npsvc::algebra::{self, Cholesky, Matrix};
+use npsvc::solve::box_qp::{self, Settings, Term};
 
 const SIZES: [usize; 3] = [500, 1000, 2000];
+/// Regulariser of the hyperplanes.
+const R: f64 = 0.1;
 
 fn main() {
     divan::main();
@@ -15,27 +20,28 @@ fn main() {
 /// The unit in which docs/benchmarks.md counts fits: one n x n product.
 #[divan::bench(args = SIZES, sample_count = 3, sample_size = 1)]
 fn product(bencher: divan::Bencher<'_, '_>, n: usize) {
-    let problem = support::pendigits(n);
-    bencher.bench_local(|| algebra::product(problem.gram(), problem.gram(), support::par()));
+    let set = support::noisy_digits(n);
+    let k = set.full_matrix();
+    bencher.bench_local(|| algebra::product(k, k, support::par()));
 }
 
 /// Kernel matrix with its mean squared distance, from the samples.
 #[divan::bench(args = SIZES, sample_count = 3, sample_size = 1)]
 fn gaussian_kernel(bencher: divan::Bencher<'_, '_>, n: usize) {
     bencher
-        .with_inputs(|| support::pendigits_without_kernel(n))
-        .bench_local_values(|problem| {
-            problem.gram();
-            problem
+        .with_inputs(|| support::noisy_digits_without_kernel(n))
+        .bench_local_values(|set| {
+            set.prepare();
+            set
         });
 }
 
 #[divan::bench(args = SIZES, sample_count = 3, sample_size = 1)]
 fn cholesky_and_inverse(bencher: divan::Bencher<'_, '_>, n: usize) {
-    let problem = support::pendigits(n);
-    let mut shifted: Mat<f64> = problem.gram().to_owned();
+    let set = support::noisy_digits(n);
+    let mut shifted: Mat<f64> = set.full_matrix().to_owned();
     for i in 0..n {
-        shifted[(i, i)] += 0.1;
+        shifted[(i, i)] += R;
     }
     bencher
         .with_inputs(|| shifted.clone())
@@ -55,22 +61,14 @@ fn box_qp_pinball(bencher: divan::Bencher<'_, '_>, n: usize) {
 }
 
 fn box_qp(bencher: divan::Bencher<'_, '_>, n: usize, far: Term) {
-    let problem = support::pendigits(n);
-    let terms: Vec<Term> = problem
-        .y()
-        .iter()
-        .map(|&class| if class == 0 { Term::square() } else { far })
-        .map(|term| term.in_coefficients(0.1))
-        .collect();
+    let set = support::noisy_digits(n);
+    let term = |&class: &usize| if class == 0 { Term::square() } else { far };
+    let terms: Vec<Term> = set.y().iter().map(|y| term(y).rescaled(R)).collect();
     let settings = Settings {
         tolerance: 1e-4,
         par: support::par(),
         ..Settings::default()
     };
-    bencher.bench_local(|| {
-        let q = Dense {
-            matrix: problem.gram(),
-        };
-        box_qp::solve(&q, &terms, None, settings)
-    });
+    let q = Matrix::Full(set.full_matrix());
+    bencher.bench_local(|| box_qp::solve(q, &terms, None, settings));
 }

@@ -303,6 +303,7 @@ fn score_networks(
             checkpoint: None,
             has_monitor: false,
             has_representation: false,
+            on_epoch: &|_| (),
         };
         vec![(index, task.run().map(|answers| answers.predicted))]
     })

@@ -241,7 +241,8 @@ mod tests {
             "{unknown}"
         );
         let negative = sentence(r#"{"gaussian":{"width":-1}}"#);
-        let expected = "invalid value: integer `-1`, expected a positive number or `mean-squared-distance`";
+        let expected =
+            "invalid value: integer `-1`, expected a positive number or `mean-squared-distance`";
         assert!(negative.starts_with(expected), "{negative}");
     }
 

@@ -1,10 +1,65 @@
-//! Nonparallel support vector classifiers with certificates.
+//! Nonparallel support vector classifiers with certificates: TWSVM and its family, K-NPSVC++, and the
+//! one-versus-one SVM.
+//!
+//! # Mathematics
+//!
+//! A nonparallel method has one hyperplane `f_l(x) = sum_i b_il k(x_i, x)` per class `l`. It is close
+//! to the similar samples, those of class `l`, and far from the dissimilar ones:
+//!
+//! ```text
+//! min_{f_l}  r/2 |f_l|^2 + sum_similar S(f_l(x_i)) + sum_dissimilar D(f_l(x_j))
+//! ```
+//!
+//! The losses `S` and `D` make the method, see [`Similarity`] and [`Dissimilarity`]. The nearest
+//! hyperplane, `argmin_l |f_l(x)| / |f_l|`, gives the class. [`Scheme::Rvo`] swaps the two kinds of
+//! samples and predicts the farthest hyperplane. [`KNpsvcpp`] learns a representation as well.
+//!
+//! # Example
+//!
+//! A [`TrainingSet`] holds samples, classes and a [`Kernel`]. A [`Method`] is its parameters. A fit
+//! returns a [`Model`], which predicts, and whose [`Certificate`] bounds the error of the solver.
+//!
+//! ```
+//! use npsvc::ndarray::array;
+//! use npsvc::{FitOptions, Kernel, Method, TrainingSet, Twsvm};
+//!
+//! let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+//! let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+//! let method = Twsvm { c: 2.0, tolerance: 1e-8, ..Twsvm::default() };
+//! let model = method.fit(&set, FitOptions::default())?;
+//!
+//! assert_eq!(model.predict(array![[0.1, 0.1], [0.9, 0.9]].view())?, [0, 1]);
+//! let certificate = model.certificate();
+//! assert!(certificate.converged() && certificate.gap <= 1e-7 * certificate.primal);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Solvers
+//!
+//! The solvers in [`solve`] can be used without a method. This is the dual of a hinge loss:
+//!
+//! ```
+//! use faer::mat;
+//! use npsvc::algebra::Matrix;
+//! use npsvc::solve::box_qp::{self, Settings, Term};
+//!
+//! // min 1/2 x^T Q x - x_1 - x_2  on  [0, 1]^2
+//! let q = mat![[2.0, 0.0], [0.0, 0.5]];
+//! let solution = box_qp::solve(Matrix::Full(q.as_ref()), &[Term::hinge(1.0); 2], None, Settings::default());
+//! assert!((solution.x[0] - 0.5).abs() < 1e-6 && (solution.x[1] - 1.0).abs() < 1e-6);
+//! assert!(solution.certificate.converged());
+//! ```
 
 #![warn(missing_docs)]
 
 // Unit tests share files with the integration tests, which name the crate.
 #[cfg(test)]
 extern crate self as npsvc;
+
+/// The code in the README compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub mod algebra;
 mod certificate;

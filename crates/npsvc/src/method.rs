@@ -170,6 +170,22 @@ impl Iteration<'_> {
 }
 
 /// What a fit gets besides parameters and samples.
+///
+/// ```
+/// use npsvc::ndarray::array;
+/// use npsvc::{Dimension, FitOptions, Iteration, KNpsvcpp, Kernel, Method, Seed, TrainingSet};
+///
+/// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+/// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+/// let mut objectives = Vec::new();
+/// let mut watch = |iteration: &Iteration<'_>| objectives.push(iteration.row.primal);
+/// let mut options = FitOptions::seeded(Seed::root(7));
+/// options.on_iteration = Some(&mut watch);
+/// let method = KNpsvcpp { d: Dimension::Fixed(2), ..KNpsvcpp::default() };
+/// let model = method.fit(&set, options)?;
+/// assert_eq!(objectives.len(), model.trace().len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Default)]
 pub struct FitOptions<'a> {
     /// Every random choice comes from this seed.

@@ -100,6 +100,21 @@ impl<'a> Sweep<'a> {
 }
 
 /// What a fit leaves for the next similar one.
+///
+/// ```
+/// use npsvc::ndarray::array;
+/// use npsvc::{Kernel, Seed, TrainingSet, Twsvm};
+///
+/// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+/// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+/// let sweep = set.sweep();
+/// let mut chain = sweep.chain();
+/// for c in [0.1, 1.0, 10.0] {
+///     let model = chain.fit(&sweep, &Twsvm { c, ..Twsvm::default() }, &Seed::root(0))?;
+///     assert!(model.certificate().converged());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Chain {
     pub(crate) par: Par,
     /// The solutions of the last fit's problems, one per class.

@@ -14,6 +14,22 @@ use crate::sweep::Sweep;
 use crate::{BadParameter, DataError, FitError};
 
 /// How the training kernel matrix is stored.
+///
+/// ```
+/// use npsvc::ndarray::Array2;
+/// use npsvc::{FitOptions, Kernel, Lstwsvm, Method, Storage, TrainingSet};
+///
+/// let x = Array2::from_shape_fn((100, 1), |(i, _)| i as f64 / 100.0);
+/// let y = (0..100).map(|i| i / 50).collect();
+/// let storage = Storage::Pivoted { rank: Some(10), tolerance: 1e-9 };
+/// let set = TrainingSet::new(x, y, &Kernel::default())?.with_storage(storage)?;
+/// let factor = set.factor().ok_or("this storage has a factor")?;
+/// assert!(factor.rank <= 10 && factor.error < 1e-6);
+/// // Predictions need the pivots of the factor only.
+/// let model = Lstwsvm::default().fit(&set, FitOptions::default())?;
+/// assert_eq!(model.support().len(), factor.rank);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Storage {
     /// All n x n values, with `jitter` added to the diagonal.
@@ -147,6 +163,16 @@ impl TrainingSet {
     }
 
     /// The same samples with another kernel. Both sets share the samples and the neighbour graphs.
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{Kernel, TrainingSet};
+    ///
+    /// let set = TrainingSet::new(array![[1.0], [2.0]], vec![0, 1], &Kernel::default())?;
+    /// let linear = set.with_kernel(&Kernel::Linear)?.with_storage(npsvc::Storage::Full { jitter: 0.0 })?;
+    /// assert_eq!(linear.full_matrix()[(0, 1)], 2.0);
+    /// # Ok::<(), npsvc::DataError>(())
+    /// ```
     pub fn with_kernel(&self, kernel: &Kernel) -> Result<Self, DataError> {
         kernel.check()?;
         Ok(Self {
@@ -237,6 +263,19 @@ impl TrainingSet {
 
     /// Kernel values between `rows` and the samples that models need. Many models can use them, see
     /// [`Model::predict_from`](crate::Model::predict_from).
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Svm, TrainingSet, Twsvm};
+    ///
+    /// let set = TrainingSet::new(array![[0.0], [0.1], [0.9], [1.0]], vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let cross = set.cross(array![[0.2], [0.8]].view())?;
+    /// for method in [&Svm::default() as &dyn Method, &Twsvm::default()] {
+    ///     let model = method.fit(&set, FitOptions::default())?;
+    ///     assert_eq!(model.predict_from(&cross), [0, 1]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cross(&self, rows: ArrayView2<'_, f64>) -> Result<Cross, DataError> {
         self.expansion().cross(rows, self.par)
     }

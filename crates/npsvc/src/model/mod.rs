@@ -216,11 +216,37 @@ impl Model {
     ///
     /// Nonparallel methods return distances to hyperplanes, negative under one versus rest. The
     /// one-versus-one SVM returns votes with scikit-learn's tie-breaking confidences.
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Svm, TrainingSet};
+    ///
+    /// let set = TrainingSet::new(array![[0.0], [1.0], [2.0]], vec![0, 1, 2], &Kernel::default())?;
+    /// let model = Svm::default().fit(&set, FitOptions::default())?;
+    /// let decision = model.decision(array![[1.1]].view())?;
+    /// assert_eq!(decision.dim(), (1, 3));
+    /// assert!(decision[[0, 1]] > decision[[0, 0]] && decision[[0, 1]] > decision[[0, 2]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn decision(&self, rows: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
         Ok(self.decision_from(&self.expansion.cross(rows, self.par)?))
     }
 
     /// The learned representation `z` of each row; `None` if the method learns none.
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{Dimension, FitOptions, KNpsvcpp, Kernel, Method, TrainingSet, Twsvm};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let method = KNpsvcpp { d: Dimension::Fixed(2), ..KNpsvcpp::default() };
+    /// let z = method.fit(&set, FitOptions::default())?.transform(set.x())?;
+    /// assert_eq!(z.map(|z| z.dim()), Some((4, 2)));
+    /// let none = Twsvm::default().fit(&set, FitOptions::default())?.transform(set.x())?;
+    /// assert_eq!(none, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn transform(&self, rows: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>, DataError> {
         Ok(self.transform_from(&self.expansion.cross(rows, self.par)?))
     }
@@ -286,6 +312,18 @@ impl Model {
     }
 
     /// Rows of the training set that predictions need, ascending.
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Svm, TrainingSet};
+    ///
+    /// let x = array![[0.0], [1.0], [2.0], [3.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::Linear)?;
+    /// let model = Svm { c: 10.0, ..Svm::default() }.fit(&set, FitOptions::default())?;
+    /// // The two samples at the margin.
+    /// assert_eq!(model.support(), [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn support(&self) -> Vec<usize> {
         let mut support: Vec<usize> = self.needed().map(|i| self.expansion.support[i]).collect();
         support.sort_unstable();

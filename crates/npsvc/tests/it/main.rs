@@ -15,6 +15,7 @@ mod linfa;
 mod model_files;
 mod nonparallel_reference;
 mod properties;
+mod readme;
 mod samples;
 mod sharing;
 mod support;

@@ -83,13 +83,15 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Seconds of the program for a training on images.
-fn training(folder: &Path, epochs: usize, keep_features: bool) -> f64 {
+fn training(folder: &Path, epochs: usize, frozen_batch_norms: &str) -> f64 {
     let spec = json!({
-        "name": format!("epochs-{epochs}-keep-{keep_features}"),
+        "name": format!("epochs-{epochs}-{frozen_batch_norms}"),
         "datasets": [{"dtd": {"encoder": {"network": "resnet18", "weights": "untrained.safetensors"}}}],
         "splits": {"repeats": 1},
         "methods": [{"cross-entropy": {
-            "training": {"epochs": epochs, "fine_tune": epochs.min(10), "batch": 16, "keep_features": keep_features},
+            "training": {
+                "epochs": epochs, "fine_tune": epochs.min(10), "batch": 16, "frozen_batch_norms": frozen_batch_norms,
+            },
         }}],
         "record": ["evolution"],
     });
@@ -118,10 +120,11 @@ fn features() -> bool {
         &textures::resnet18(),
     );
     // The vectors of the dataset, which the encoder makes before any training, are kept on disk by the first run.
-    training(folder.path(), 1, true);
+    training(folder.path(), 1, "evaluation");
+    // Batch norms in training mode need every image in every epoch.
     let (kept, again) = (
-        training(folder.path(), EPOCHS, true),
-        training(folder.path(), EPOCHS, false),
+        training(folder.path(), EPOCHS, "evaluation"),
+        training(folder.path(), EPOCHS, "training"),
     );
     println!(
         "{EPOCHS} epochs, 10 of them fine-tuning: {kept:.1} s with the features kept, {again:.1} s without, \

@@ -1,5 +1,6 @@
 //! What is going on, while it goes on: bars on a terminal, plain lines elsewhere, or nothing.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Mutex;
@@ -8,13 +9,15 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use npsvcpp::data;
 use npsvcpp::ledger::{Record, Status};
-use npsvcpp::run::{Loading, Observer};
+use npsvcpp::run::{Epochs, Loading, Observer, Training};
 
 use crate::commands::duration;
 use crate::output::note;
 
 /// Plain lines come at most this often.
 const LINE_EVERY: Duration = Duration::from_secs(2);
+/// Plain lines about epochs come at most this often: a training may take hours.
+const EPOCH_LINE_EVERY: Duration = Duration::from_secs(30);
 /// The bar counts estimated work in this many steps, so that its rate means something even where
 /// cells differ a thousandfold.
 const STEPS: u64 = 10_000;
@@ -34,6 +37,33 @@ struct State {
     total: usize,
     work: f64,
     total_work: f64,
+    /// Work done of the cells under training.
+    training: HashMap<String, f64>,
+}
+
+impl State {
+    /// The share of the work that is done.
+    fn share(&self) -> f64 {
+        let done = self.work + self.training.values().sum::<f64>();
+        match self.total_work > 0.0 {
+            true => done / self.total_work,
+            false => 1.0,
+        }
+    }
+
+    /// Seconds to the end of the run, if work continues at its rate.
+    fn seconds_left(&self) -> f64 {
+        let share = self.share();
+        match share > 0.0 {
+            true => self.begun.elapsed().as_secs_f64() * (1.0 - share).max(0.0) / share,
+            false => 0.0,
+        }
+    }
+
+    fn is_due(&self, every: Duration) -> bool {
+        let last = self.last_line.unwrap_or(self.begun);
+        last.elapsed() >= every
+    }
 }
 
 impl Display {
@@ -46,6 +76,7 @@ impl Display {
             total: 0,
             work: 0.0,
             total_work: 0.0,
+            training: HashMap::new(),
         };
         Self {
             quiet,
@@ -141,31 +172,44 @@ impl Observer for Display {
             .unwrap_or_else(|poison| poison.into_inner());
         state.cells += 1;
         state.work += work;
-        let share = if state.total_work > 0.0 {
-            state.work / state.total_work
-        } else {
-            1.0
-        };
+        state.training.remove(&record.cell);
         let line = format!("[{}/{}] {}", state.cells, state.total, sentence(record));
         if std::io::stderr().is_terminal() {
             if record.status == Status::Failed {
                 self.bar.suspend(|| note!("{line}"));
             }
-            self.bar.set_position((share * STEPS as f64) as u64);
+            self.bar.set_position((state.share() * STEPS as f64) as u64);
             self.bar.set_message(line);
             return;
         }
-        let is_due = state
-            .last_line
-            .is_none_or(|last| last.elapsed() >= LINE_EVERY);
+        let is_due = state.last_line.is_none() || state.is_due(LINE_EVERY);
         if is_due || record.status == Status::Failed || state.cells == state.total {
-            let elapsed = state.begun.elapsed().as_secs_f64();
-            let left = if share > 0.0 {
-                elapsed * (1.0 - share).max(0.0) / share
-            } else {
-                0.0
-            };
-            note!("{line}, about {} left", duration(left));
+            note!("{line}, about {} left", duration(state.seconds_left()));
+            state.last_line = Some(Instant::now());
+        }
+    }
+
+    fn training(&self, training: &Training<'_>) {
+        if self.quiet {
+            return;
+        }
+        let mut state = self
+            .state
+            .lock()
+            .unwrap_or_else(|poison| poison.into_inner());
+        let Epochs {
+            seconds,
+            seconds_left,
+            ..
+        } = training.epochs;
+        let done = training.work * seconds / (seconds + seconds_left).max(f64::MIN_POSITIVE);
+        state.training.insert(training.cell.to_owned(), done);
+        let line = epoch_line(training, state.seconds_left());
+        if std::io::stderr().is_terminal() {
+            self.bar.set_position((state.share() * STEPS as f64) as u64);
+            self.bar.set_message(line);
+        } else if state.is_due(EPOCH_LINE_EVERY) {
+            note!("{line}");
             state.last_line = Some(Instant::now());
         }
     }
@@ -192,6 +236,22 @@ impl Observer for Display {
             note!("warning: {cells} cells {what}; run into another folder (--out) to have it");
         }
     }
+}
+
+/// How far a training is; `run_left` is the time to the end of the run.
+fn epoch_line(training: &Training<'_>, run_left: f64) -> String {
+    let Training {
+        dataset,
+        label,
+        split,
+        epochs,
+        ..
+    } = training;
+    let (done, all) = (epochs.done, epochs.all);
+    let (left, run_left) = (duration(epochs.seconds_left), duration(run_left));
+    format!(
+        "{dataset} split {split} {label}: epoch {done} of {all}, about {left} left of this training, {run_left} of the run"
+    )
 }
 
 fn sentence(record: &Record) -> String {
@@ -271,6 +331,37 @@ impl Download {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_training_shows_its_epoch_and_the_time_left() {
+        let training = Training {
+            cell: "c",
+            dataset: "flowers102",
+            label: "D-NPSVC++",
+            split: 0,
+            work: 1.0,
+            epochs: Epochs {
+                done: 3,
+                all: 50,
+                seconds: 60.0,
+                seconds_left: 180.0,
+            },
+        };
+        let line = epoch_line(&training, 7200.0);
+        assert!(
+            line.starts_with("flowers102 split 0 D-NPSVC++: epoch 3 of 50, about "),
+            "{line}"
+        );
+        // A quarter of the only cell is done.
+        let display = Display::new(false);
+        display.begin(1, 0, 1.0);
+        display.training(&training);
+        assert_eq!(display.state.lock().unwrap().share(), 0.25);
+        let quiet = Display::new(true);
+        quiet.begin(1, 0, 1.0);
+        quiet.training(&training);
+        assert_eq!(quiet.state.lock().unwrap().share(), 0.0);
+    }
 
     #[test]
     fn every_file_is_announced_once_whatever_arrives_of_it() {

@@ -494,35 +494,47 @@ fn a_map_is_made_of_what_a_network_learnt() {
 #[test]
 fn what_is_wrong_with_images_and_weights_is_named() {
     let folder = textures();
-    let refused = |sentence: &str| {
+    let ends = |code: i32, sentence: &str| {
         let ended = folder.run("run spec.yaml --data data --offline");
-        assert_eq!(ended.code, 2, "{}", ended.err);
-        assert!(ended.err.contains(sentence), "{sentence}\n{}", ended.err);
+        assert_eq!(ended.code, code, "{}{}", ended.out, ended.err);
+        let said = ended.out + &ended.err;
+        assert!(said.contains(sentence), "{sentence}\n{said}");
     };
     let weights = folder.path("data/weights/tiny.safetensors");
     let whole = fs::read(&weights).unwrap();
 
+    // The cells of the dataset cannot run; others could.
     fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
-    refused("tiny.safetensors: found no whole safetensors file");
+    ends(3, "tiny.safetensors: found no whole safetensors file");
     let mut other = resnet18();
     other[0].1 = vec![64, 3, 5, 5];
     write_weights(&weights, &other);
-    refused("found tensor `conv1.weight` of shape [64, 3, 5, 5], expected shape [64, 3, 7, 7]");
+    ends(
+        3,
+        "found tensor `conv1.weight` of shape [64, 3, 5, 5], expected shape [64, 3, 7, 7]",
+    );
     other.remove(0);
     write_weights(&weights, &other);
-    refused("found no tensor `conv1.weight`, expected one of shape [64, 3, 7, 7]");
+    ends(
+        3,
+        "found no tensor `conv1.weight`, expected one of shape [64, 3, 7, 7]",
+    );
+    // What the spec names is not there.
     fs::remove_file(&weights).unwrap();
-    refused("there is no file tiny.safetensors of weights");
+    ends(2, "there is no file tiny.safetensors of weights");
     fs::write(&weights, &whole).unwrap();
 
     folder.write("data/dtd/images/striped/striped_1.png", "no image");
-    refused("striped_1.png: found no readable image");
+    ends(3, "striped_1.png: found no readable image");
     let png = fs::read(folder.path("data/dtd/images/striped/striped_2.png")).unwrap();
     folder.write(
         "data/dtd/images/striped/striped_1.png",
         &png[..png.len() / 2],
     );
-    refused("striped_1.png: found no readable image");
+    ends(3, "striped_1.png: found no readable image");
     fs::create_dir(folder.path("data/dtd/images/empty")).unwrap();
-    refused("images/empty: found no image, expected the images of a class");
+    ends(
+        2,
+        "images/empty: found no image, expected the images of a class",
+    );
 }

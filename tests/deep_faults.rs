@@ -8,7 +8,7 @@ mod textures;
 use std::fs;
 
 use image::codecs::jpeg::JpegEncoder;
-use npsvcpp::ledger::{self, Record, Status};
+use npsvcpp::ledger::{self, Plan, Record, Status};
 use program::{Ended, Folder};
 use tch::Tensor;
 
@@ -88,9 +88,44 @@ fn images_that_cannot_be_read_are_named() {
     ] {
         put_image(&folder, &bytes);
         let ended = folder.run(RUN);
-        assert_eq!(ended.code, 2, "{what}: {}{}", ended.out, ended.err);
+        assert_eq!(ended.code, 3, "{what}: {}{}", ended.out, ended.err);
         one_sentence(&ended, "striped_1.png: found no readable image");
     }
+}
+
+#[test]
+fn a_broken_image_spares_the_cells_of_other_datasets() {
+    let folder = collection();
+    let spec = fs::read_to_string(folder.path("spec.yaml")).unwrap();
+    let spec = spec.replace(
+        "tiny.safetensors}}]",
+        "tiny.safetensors}}, optdigits: {subsample: 100}]",
+    );
+    folder.write("spec.yaml", spec + "splits: {repeats: 1}\n");
+    let whole = fs::read(folder.path("data/dtd/images/striped/striped_1.png")).unwrap();
+    put_image(&folder, &whole[..whole.len() / 2]);
+    let ended = folder.run(RUN);
+    assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
+    one_sentence(
+        &ended,
+        "2 cells cannot run here: the images of `dtd` cannot be encoded: ",
+    );
+    one_sentence(&ended, "striped_1.png: found no readable image");
+    let statuses: Vec<_> = (records(&folder).iter())
+        .map(|record| (record.dataset.clone(), record.status))
+        .collect();
+    assert_eq!(statuses.len(), 2, "{statuses:?}");
+    let is_done =
+        |(dataset, status): &(String, Status)| dataset == "optdigits" && *status == Status::Ok;
+    assert!(statuses.iter().all(is_done), "{statuses:?}");
+    // Tables name the image, not the folders of this machine.
+    let plan = Plan::read(&folder.path("out")).unwrap();
+    let reason = plan.datasets[0].unavailable.clone().unwrap();
+    assert!(reason.contains("encoded: striped_1.png: found"), "{reason}");
+    // With a whole image the same command completes the experiment.
+    put_image(&folder, &whole);
+    let ended = folder.run(RUN);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
 }
 
 #[test]
@@ -104,7 +139,7 @@ fn weights_that_are_not_numbers_are_named() {
     let _ = broken.unwrap().1.get(0).fill_(f64::NAN);
     Tensor::write_safetensors(&tensors, &path).unwrap();
     let ended = folder.run(RUN);
-    assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
+    assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
     one_sentence(
         &ended,
         "tiny.safetensors: found a value in tensor `layer2.0.conv1.weight` that is not a finite number",

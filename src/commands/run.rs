@@ -166,7 +166,9 @@ impl Experiment {
     /// Names the data behind the finished cells of datasets that are not on this machine.
     fn note_absent_data(&self, only: &[Filter]) {
         let plan = &self.prepared.plan;
-        for (name, _) in &self.prepared.missing {
+        let absent = self.prepared.missing.iter();
+        for (name, _) in absent.filter(|(_, error)| error.is_unavailable() || error.is_not_found())
+        {
             let rows = plan.datasets.iter().enumerate();
             let mut rows = rows.filter(|(_, row)| row.name == *name && !row.hash.is_empty());
             let Some((index, row)) = rows.next() else {
@@ -459,8 +461,8 @@ fn absence(prepared: &Prepared, cannot_run: &[(String, usize)]) -> String {
         .map(|(name, _)| format!("`{name}`"))
         .collect();
     format!(
-        "{lines}{total} cannot run here, because the data of {} is not on this machine; the lines above say where to \
-         get it and where to put it",
+        "{lines}{total} cannot run here, because the data of {} is missing or cannot be used; the lines above give the \
+         reasons",
         names.join(", ")
     )
 }

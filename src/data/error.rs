@@ -8,8 +8,8 @@ use crate::wording::closest;
 
 /// Why a dataset could not be had, read or split.
 ///
-/// [`DataError::Unavailable`] is the only variant that leaves the user nothing to correct in a file
-/// or a spec: the runner turns it into skipped cells. All others are found before any computation.
+/// After [`DataError::Unavailable`] and [`DataError::Unencodable`] only the cells of that dataset do not run. All
+/// others refuse the run before any computation.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum DataError {
     /// The name is not in the registry.
@@ -59,6 +59,14 @@ pub enum DataError {
     /// Images of which no vectors can be made.
     #[error("the images of `{dataset}` cannot be encoded: {problem}")]
     Encoder { dataset: String, problem: String },
+    /// Images that cannot be read, or an encoder that cannot be used for them.
+    #[error("the images of `{dataset}` cannot be encoded: {problem}")]
+    Unencodable {
+        dataset: String,
+        problem: String,
+        /// The file that is to blame, if it is one.
+        path: Option<PathBuf>,
+    },
     /// A part that would be larger than the whole.
     #[error("`subsample` is {size}, but dataset `{dataset}` has only {samples} {kind}")]
     #[diagnostic(help("leave `subsample` out to use all of them"))]
@@ -113,6 +121,11 @@ impl DataError {
         matches!(self, Self::Unavailable { .. })
     }
 
+    /// Whether only the cells of this dataset cannot run.
+    pub fn spares_other_datasets(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Unencodable { .. })
+    }
+
     /// Whether a file that a spec names does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
@@ -124,6 +137,7 @@ impl DataError {
             Self::Read { path, .. } | Self::Content { path, .. } | Self::Hash { path, .. } => {
                 Some(path)
             }
+            Self::Unencodable { path, .. } => path.as_deref(),
             Self::Unknown { .. }
             | Self::Unavailable { .. }
             | Self::Encoder { .. }
@@ -138,6 +152,12 @@ impl DataError {
             Self::Unavailable {
                 dataset, address, ..
             } => format!("no copy of `{dataset}` on this machine; get it from {address}"),
+            Self::Unencodable {
+                path: Some(path), ..
+            } => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                (self.to_string()).replace(&path.display().to_string(), &name)
+            }
             other => other.to_string(),
         }
     }

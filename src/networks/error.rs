@@ -26,6 +26,15 @@ pub enum EncoderError {
 }
 
 impl EncoderError {
+    /// The file it is about, if it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read { path, .. } | Self::Content { path, .. } => Some(path),
+            Self::Image(error) => error.path(),
+            Self::Torch(_) => None,
+        }
+    }
+
     pub(super) fn content(
         path: &Path,
         found: impl Into<String>,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::beside::{self, Beside};
-use super::network::{Answers, Task};
+use super::network::{Answers, Epochs, Task};
 use super::prepare::{Prepared, Source};
 use super::select::{self, Means, Selection};
 use crate::ledger::{PlannedCell, Record, Status};
@@ -94,6 +94,7 @@ impl<'a> Bench<'a> {
         cell: &PlannedCell,
         circumstances: &Circumstances,
         choices: &Choices,
+        on_epoch: &dyn Fn(Epochs),
     ) -> (Record, Beside) {
         let started = SystemTime::now();
         let mut selection = None;
@@ -102,7 +103,7 @@ impl<'a> Bench<'a> {
             let point = self.choose(cell, circumstances, choices, &mut selection)?;
             match point.criterion() {
                 None => self.score(point, candidates.entry.info.name),
-                Some(criterion) => self.train(point, criterion, cell, circumstances),
+                Some(criterion) => self.train(point, criterion, cell, circumstances, on_epoch),
             }
         }))
         .unwrap_or_else(|panic| Err(format!("the method panicked: {}", panic_text(&*panic))));
@@ -257,6 +258,7 @@ impl<'a> Bench<'a> {
         criterion: &Criterion,
         cell: &PlannedCell,
         circumstances: &Circumstances,
+        on_epoch: &dyn Fn(Epochs),
     ) -> Result<Scored, String> {
         let split = &self.source.splits[self.split];
         let record = &self.prepared.plan.experiment.record;
@@ -271,6 +273,7 @@ impl<'a> Bench<'a> {
             checkpoint: folder.map(|folder| folder.join(format!("{}.safetensors", cell.cell))),
             has_monitor: self.split == 0 && record.contains(&Recording::Evolution),
             has_representation: beside::wants_embedding(self),
+            on_epoch,
         };
         let Answers {
             certificate,

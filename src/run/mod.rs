@@ -31,7 +31,7 @@ pub use folder::refuse_locked;
 pub use former::Former;
 pub use fresh::{Comparison, compare, is_set_aside, set_aside, take_set_aside};
 pub use identity::planned_cells;
-pub use network::{NoDevice, require_device};
+pub use network::{Epochs, NoDevice, require_device};
 pub use prepare::{Candidates, Loading, Prepared, Source, prepare};
 pub use provenance::describe as write_plan;
 pub use select::{Edge, End, Selection};
@@ -92,10 +92,24 @@ pub trait Observer: Sync {
     fn end(&self);
     /// Cells are run again that were done under another plan; one sentence per cause.
     fn changed(&self, _causes: &[String]) {}
-    /// Cells were taken over from another results folder.
+    /// A network under training ended an epoch.
+    fn training(&self, _training: &Training<'_>) {}
+    /// Cells were reused from another results folder.
     fn reused(&self, _cells: usize, _from: &Path) {}
     /// So many cells are done, but without what the experiment wants recorded of them.
     fn unrecorded(&self, _cells: usize) {}
+}
+
+/// A network under training.
+#[derive(Clone, Copy, Debug)]
+pub struct Training<'a> {
+    pub cell: &'a str,
+    pub dataset: &'a str,
+    pub label: &'a str,
+    pub split: usize,
+    /// The estimated work of its cell.
+    pub work: f64,
+    pub epochs: Epochs,
 }
 
 /// How a run ended.
@@ -105,7 +119,7 @@ pub struct Outcome {
     pub failed: usize,
     /// Cells that do not fit into the memory.
     pub skipped: usize,
-    /// Datasets that are not on this machine, with the number of their cells that are not done.
+    /// Datasets that are not on this machine or cannot be used, with the number of their cells that are not done.
     pub cannot_run: Vec<(String, usize)>,
     /// Cells left over: interrupted, or stopped by the first failure.
     pub left: usize,
@@ -476,14 +490,17 @@ impl Session<'_> {
                 return Ok(());
             }
             let cell = &self.prepared.plan.cells[index];
+            let work = cost::cell(self.prepared, cell).flops;
+            let on_epoch = |epochs: Epochs| self.observe_training(cell, work, epochs);
             let done = match &mut hands {
                 Hands::Here(bench) => {
                     let peak = Peak::begin(&self.queue);
-                    let (mut record, beside) = bench.run(cell, &self.circumstances, &self.choices);
+                    let (mut record, beside) =
+                        bench.run(cell, &self.circumstances, &self.choices, &on_epoch);
                     record.peak_mb = peak.and_then(|peak| peak.end(&self.queue));
                     Done::new(record, beside)
                 }
-                Hands::Worker(worker) => self.run_elsewhere(cell, worker)?,
+                Hands::Worker(worker) => self.run_elsewhere(cell, worker, &on_epoch)?,
             };
             let Done {
                 record,
@@ -495,8 +512,7 @@ impl Session<'_> {
                 self.folder.write_embedding(&record.cell, embedding)?;
             }
             let has_failed = record.status == Status::Failed;
-            self.observer
-                .record(&record, cost::cell(self.prepared, cell).flops);
+            self.observer.record(&record, work);
             self.append(cell.dataset, record)?;
             // A training that failed can be continued with --retry-failed.
             if !has_failed {
@@ -510,8 +526,24 @@ impl Session<'_> {
         Ok(())
     }
 
+    fn observe_training(&self, cell: &PlannedCell, work: f64, epochs: Epochs) {
+        self.observer.training(&Training {
+            cell: &cell.cell,
+            dataset: &self.prepared.plan.datasets[cell.dataset].name,
+            label: &self.prepared.plan.methods[cell.method].label,
+            split: cell.split,
+            work,
+            epochs,
+        });
+    }
+
     /// Has a cell run by a worker process; the cell fails if that is lost.
-    fn run_elsewhere(&self, cell: &PlannedCell, worker: &mut Worker<'_>) -> Result<Done, RunError> {
+    fn run_elsewhere(
+        &self,
+        cell: &PlannedCell,
+        worker: &mut Worker<'_>,
+        on_epoch: &dyn Fn(Epochs),
+    ) -> Result<Done, RunError> {
         let started = SystemTime::now();
         let request = Request {
             cell: cell.cell.clone(),
@@ -520,7 +552,7 @@ impl Session<'_> {
             split: cell.split,
             selection: self.known_choice(cell),
         };
-        match worker.run(&request) {
+        match worker.run(&request, on_epoch) {
             Ok(done) => {
                 self.remember_choice(cell, &done.record);
                 Ok(done)

@@ -1,8 +1,11 @@
 //! Networks in a run: the devices they are trained on, and one training from a dataset's samples to classes.
 
 use std::path::PathBuf;
+#[cfg(feature = "deep")]
+use std::time::Instant;
 
 use ndarray::Array2;
+use serde::{Deserialize, Serialize};
 
 use super::prepare::Source;
 use crate::methods::TraceRow;
@@ -55,6 +58,72 @@ pub(super) struct Task<'a> {
     pub has_monitor: bool,
     /// Whether the representation `z` of the test samples is asked for.
     pub has_representation: bool,
+    /// Called after every epoch.
+    pub on_epoch: &'a dyn Fn(Epochs),
+}
+
+/// How long a training has taken and will take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Epochs {
+    pub done: usize,
+    pub all: usize,
+    /// Since this process began with it.
+    pub seconds: f64,
+    /// An estimate from the epochs so far.
+    pub seconds_left: f64,
+}
+
+/// Measures the epochs of a training. Those in which the encoder learns take much longer than the others.
+#[cfg(feature = "deep")]
+struct Stopwatch {
+    begun: Instant,
+    last: Instant,
+    /// Epochs in which the encoder learns.
+    slow: usize,
+    all: usize,
+    /// Number and seconds of the epochs so far: slow ones and others.
+    measured: [(usize, f64); 2],
+}
+
+#[cfg(feature = "deep")]
+impl Stopwatch {
+    fn new(slow: usize, all: usize) -> Self {
+        let now = Instant::now();
+        Self {
+            begun: now,
+            last: now,
+            slow: slow.min(all),
+            all,
+            measured: [(0, 0.0); 2],
+        }
+    }
+
+    /// The epoch number `epoch`, counted from 0, has ended.
+    fn end(&mut self, epoch: usize) -> Epochs {
+        let now = Instant::now();
+        let seconds = now.duration_since(self.last).as_secs_f64();
+        self.last = now;
+        self.add(epoch, seconds, now.duration_since(self.begun).as_secs_f64())
+    }
+
+    fn add(&mut self, epoch: usize, seconds: f64, total: f64) -> Epochs {
+        let (count, sum) = &mut self.measured[usize::from(epoch >= self.slow)];
+        *count += 1;
+        *sum += seconds;
+        let done = epoch + 1;
+        let left = [
+            self.slow.saturating_sub(done),
+            self.all - done.max(self.slow),
+        ];
+        let times = left.iter().zip(&self.measured);
+        let times = times.map(|(&left, &(count, sum))| left as f64 * sum / count.max(1) as f64);
+        Epochs {
+            done,
+            all: self.all,
+            seconds: total,
+            seconds_left: times.sum(),
+        }
+    }
 }
 
 /// A trained network's answers.
@@ -87,10 +156,14 @@ impl Task<'_> {
             classes: dataset.classes.len(),
             encoder: dataset.encoder.as_ref(),
         };
+        let training = &self.criterion.training;
+        let slow = (dataset.encoder.as_ref()).map_or(0, |_| training.fine_tune);
+        let mut stopwatch = Stopwatch::new(slow, training.epochs);
         let on_epoch = |network: &TrainedNetwork, row: &mut TraceRow| {
             if self.has_monitor {
                 row.accuracy = Some(test.accuracy(&network.predict(&test)?));
             }
+            (self.on_epoch)(stopwatch.end(row.iteration));
             Ok(())
         };
         let options = TrainOptions {
@@ -104,7 +177,7 @@ impl Task<'_> {
             certificate,
             trace,
         } = fit;
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let predicted = network.predict(&test).map_err(explain)?;
         let predict_seconds = begun.elapsed().as_secs_f64();
         let representation = match self.has_representation {
@@ -138,5 +211,24 @@ fn explain(source: &Source, error: &TrainError) -> String {
     match error {
         TrainError::EmptyClass { class } => source.empty_class(*class),
         other => other.to_string(),
+    }
+}
+
+#[cfg(all(test, feature = "deep"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_distinguishes_slow_and_fast_epochs() {
+        let mut stopwatch = Stopwatch::new(2, 5);
+        let left = |epochs: Epochs| (epochs.done, epochs.all, epochs.seconds_left);
+        assert_eq!(left(stopwatch.add(0, 10.0, 10.0)), (1, 5, 10.0));
+        assert_eq!(left(stopwatch.add(1, 14.0, 24.0)), (2, 5, 0.0));
+        assert_eq!(left(stopwatch.add(2, 3.0, 27.0)), (3, 5, 6.0));
+        assert_eq!(left(stopwatch.add(3, 1.0, 28.0)), (4, 5, 2.0));
+        assert_eq!(left(stopwatch.add(4, 1.0, 29.0)), (5, 5, 0.0));
+        // One that continues after its encoder was frozen.
+        let mut stopwatch = Stopwatch::new(2, 5);
+        assert_eq!(left(stopwatch.add(3, 2.0, 2.0)), (4, 5, 2.0));
     }
 }

@@ -19,7 +19,7 @@ use crate::ledger::{Plan, PlannedDataset, PlannedMethod};
 use crate::methods::criteria::NEEDS_DEEP;
 use crate::methods::{self, Entry, Point};
 #[cfg(feature = "deep")]
-use crate::networks::{self, EncoderError};
+use crate::networks;
 use crate::spec::{
     DatasetSpec, EncoderSpec, Experiment, Loaded, MethodSpec, Problem, SelectOn, SpecError,
 };
@@ -28,12 +28,12 @@ use npsvc::Seed;
 /// A plan and what is needed to carry it out.
 pub struct Prepared {
     pub plan: Plan,
-    /// One per dataset of the plan; `None` if the data is not on this machine.
+    /// One per dataset of the plan; `None` if the data is not on this machine or cannot be used.
     pub sources: Vec<Option<Source>>,
     /// One per method of the plan.
     pub candidates: Vec<Candidates>,
-    /// Datasets that are not on this machine, and why, with the folders that were searched. The plan
-    /// holds the same without the folders, because it ends in published tables.
+    /// Datasets that are not on this machine, or whose images cannot be encoded, and why, with the folders. The
+    /// plan holds the same without the folders, because it ends in published tables.
     pub missing: Vec<(String, DataError)>,
     /// Datasets whose data is not the one the results folder was computed from, with the folder's row.
     pub changed: Vec<(usize, PlannedDataset)>,
@@ -43,7 +43,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Why there is no data for `dataset`, for the terminal.
+    /// Why the cells of `dataset` cannot run, for the terminal.
     pub fn reason(&self, dataset: &str) -> Option<&DataError> {
         let mut missing = self.missing.iter();
         missing.find_map(|(name, error)| (name == dataset).then_some(error))
@@ -149,7 +149,8 @@ pub fn prepare(
                 (Some(source), planned)
             }
             Err(error)
-                if error.is_unavailable() || (remembered.is_some() && error.is_not_found()) =>
+                if error.spares_other_datasets()
+                    || (remembered.is_some() && error.is_not_found()) =>
             {
                 let planned = remembered.unwrap_or_else(|| not_found(spec, experiment, &error));
                 missing.push((planned.name.clone(), error));
@@ -318,12 +319,10 @@ fn vectors(
         let begin = || observe(Loading::Encoding(&dataset.name, part.len()));
         let images = images.select(&part.clone().collect::<Vec<usize>>());
         let x = networks::features(&images, encoder, store.device(), cache.as_deref(), begin);
-        x.map_err(|error| match error {
-            EncoderError::Image(error) => error,
-            error => DataError::Encoder {
-                dataset: dataset.name.clone(),
-                problem: error.to_string(),
-            },
+        x.map_err(|error| DataError::Unencodable {
+            dataset: dataset.name.clone(),
+            problem: error.to_string(),
+            path: error.path().map(Path::to_path_buf),
         })
     };
     // Samples for validation apart, so that the others are kept under the same name with and without.

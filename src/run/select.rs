@@ -285,6 +285,7 @@ fn score_networks(
             checkpoint: None,
             has_monitor: false,
             has_representation: false,
+            on_epoch: &|_| (),
         };
         Some((index, task.run().map(|answers| answers.predicted)))
     };

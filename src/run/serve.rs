@@ -161,7 +161,11 @@ impl Server {
         }
         answer(&Answer::Started)?;
         let is_measured = memory::reset_peak();
-        let (mut record, beside) = bench.run(cell, &self.setup.circumstances, &self.choices);
+        let (mut record, beside) =
+            bench.run(cell, &self.setup.circumstances, &self.choices, &|epochs| {
+                // Whoever asked is told the end, at the latest.
+                let _ = answer(&Answer::Epoch(epochs));
+            });
         let peak = memory::peak().filter(|_| is_measured);
         record.peak_mb = peak.map(mebibytes);
         Ok(Answer::Ended(Box::new(Done::new(record, beside))))

@@ -9,13 +9,14 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::Selection;
 use super::beside::Beside;
 use super::cell::Circumstances;
+use super::network::Epochs;
 use crate::ledger::{Embedding, Record};
 use crate::spec::Experiment;
 
@@ -54,6 +55,8 @@ pub(super) struct Request {
 pub(super) enum Answer {
     /// The data is loaded and the cell begins: from now on its time counts.
     Started,
+    /// The network under training ended an epoch.
+    Epoch(Epochs),
     /// The cell ended, well or not.
     Ended(Box<Done>),
     /// The cell cannot be started.
@@ -117,13 +120,13 @@ impl<'a> Worker<'a> {
     }
 
     /// Has one cell run.
-    pub fn run(&mut self, request: &Request) -> Result<Done, Loss> {
+    pub fn run(&mut self, request: &Request, on_epoch: &dyn Fn(Epochs)) -> Result<Done, Loss> {
         let timeout = self.isolation.timeout;
         let mut running = match self.running.take() {
             Some(running) => running,
             None => self.start()?,
         };
-        match running.ask(request, timeout) {
+        match running.ask(request, timeout, on_epoch) {
             Ok(answer) => {
                 self.running = Some(running);
                 Ok(answer)
@@ -193,16 +196,23 @@ enum End {
 }
 
 impl Running {
-    fn ask(&mut self, request: &Request, limit: Option<Duration>) -> Result<Done, End> {
+    fn ask(
+        &mut self,
+        request: &Request,
+        limit: Option<Duration>,
+        on_epoch: &dyn Fn(Epochs),
+    ) -> Result<Done, End> {
         self.send(request).map_err(|_| End::Died)?;
-        let mut has_started = false;
+        let mut deadline = None;
         loop {
-            let answer = match limit.filter(|_| has_started) {
-                Some(limit) => self.answers.recv_timeout(limit),
+            let answer = match deadline {
+                Some(end) => (self.answers)
+                    .recv_timeout(Instant::saturating_duration_since(&end, Instant::now())),
                 None => (self.answers.recv()).map_err(|_| RecvTimeoutError::Disconnected),
             };
             match answer {
-                Ok(Answer::Started) => has_started = true,
+                Ok(Answer::Started) => deadline = limit.map(|limit| Instant::now() + limit),
+                Ok(Answer::Epoch(epochs)) => on_epoch(epochs),
                 Ok(Answer::Ended(done)) => return Ok(*done),
                 Ok(Answer::Refused(reason)) => return Err(End::Refused(reason)),
                 Err(RecvTimeoutError::Timeout) => return Err(End::TooLong),

@@ -12,14 +12,23 @@ pub(crate) struct Memo<K, V> {
 
 type Slot<V> = Arc<Mutex<Option<Arc<V>>>>;
 
-impl<K: PartialEq, V> Memo<K, V> {
+/// Keeps all keys.
+impl<K, V> Default for Memo<K, V> {
+    fn default() -> Self {
+        Self::new(usize::MAX)
+    }
+}
+
+impl<K, V> Memo<K, V> {
     pub fn new(most: usize) -> Self {
         Self {
             most,
             slots: Mutex::default(),
         }
     }
+}
 
+impl<K: PartialEq, V> Memo<K, V> {
     /// The value of `key`, computed by `make` if it is not known.
     pub fn get(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
         let Ok(value) = self.try_get(key, || Ok::<V, Infallible>(make()));

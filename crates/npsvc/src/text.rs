@@ -1,96 +1,17 @@
-//! Text forms of kernels and certificates (features `serde` and `schemars`).
+//! Text forms of kernels, dimensions and certificates (features `serde` and `schemars`).
 //!
-//! The forms are part of the identity of recorded results, so they do not follow from the Rust types:
-//! a kernel is `{"gaussian":{"width":"mean-squared-distance"}}` or `"linear"`, and a certificate has
-//! the key `converged` next to `termination`. The doc comments of the text types are the descriptions
-//! in JSON schemas.
+//! The forms are part of the identity of recorded results: a kernel is
+//! `{"gaussian":{"width":"mean-squared-distance"}}` or `"linear"`, a dimension `8` or `"2K"`, and a
+//! certificate has the key `converged` next to `termination`.
 
 use std::fmt;
 
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::{self, Deserializer, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::certificate::{Certificate, Termination};
-use crate::kernel::{self, Width};
-
-/// The kernel an experiment uses, as written in its spec.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Kernel {
-    /// `exp(-|x - x'|^2 / t)`.
-    Gaussian(Gaussian),
-    /// `<x, x'>`.
-    Linear,
-    /// `(scale <x, x'> + offset)^degree`.
-    Polynomial(Polynomial),
-}
-
-/// Parameters of the Gaussian kernel.
-#[derive(Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub(crate) struct Gaussian {
-    /// The width t: a positive number, or `mean-squared-distance` of the training samples.
-    width: Width,
-}
-
-/// Parameters of the polynomial kernel.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
-pub(crate) struct Polynomial {
-    #[cfg_attr(feature = "schemars", schemars(range(min = 1, max = 20)))]
-    degree: u32,
-    offset: f64,
-    scale: f64,
-}
-
-impl Default for Polynomial {
-    fn default() -> Self {
-        Self {
-            degree: 3,
-            offset: 1.0,
-            scale: 1.0,
-        }
-    }
-}
-
-impl From<Kernel> for kernel::Kernel {
-    fn from(text: Kernel) -> Self {
-        match text {
-            Kernel::Gaussian(Gaussian { width }) => Self::Gaussian { width },
-            Kernel::Linear => Self::Linear,
-            Kernel::Polynomial(Polynomial {
-                degree,
-                offset,
-                scale,
-            }) => Self::Polynomial {
-                degree,
-                offset,
-                scale,
-            },
-        }
-    }
-}
-
-impl From<kernel::Kernel> for Kernel {
-    fn from(kernel: kernel::Kernel) -> Self {
-        match kernel {
-            kernel::Kernel::Gaussian { width } => Self::Gaussian(Gaussian { width }),
-            kernel::Kernel::Linear => Self::Linear,
-            kernel::Kernel::Polynomial {
-                degree,
-                offset,
-                scale,
-            } => Self::Polynomial(Polynomial {
-                degree,
-                offset,
-                scale,
-            }),
-        }
-    }
-}
+use crate::kernel::Width;
+use crate::methods::Dimension;
 
 const MEAN_SQUARED_DISTANCE: &str = "mean-squared-distance";
 
@@ -105,41 +26,82 @@ impl Serialize for Width {
 
 impl<'de> Deserialize<'de> for Width {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NumberOrWord)
+        deserializer.deserialize_any(NumberOrWord {
+            expected: "a positive number or `mean-squared-distance`",
+            read: |found| match found {
+                Unexpected::Str(MEAN_SQUARED_DISTANCE) => Some(Self::MeanSquaredDistance),
+                Unexpected::Unsigned(t) if t > 0 => Some(Self::Fixed(t as f64)),
+                Unexpected::Float(t) if t.is_finite() && t > 0.0 => Some(Self::Fixed(t)),
+                _ => None,
+            },
+        })
     }
 }
 
-struct NumberOrWord;
+impl Serialize for Dimension {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(d) => serializer.serialize_u64(*d as u64),
+            Self::PerClass(_) => serializer.collect_str(self),
+        }
+    }
+}
 
-impl Visitor<'_> for NumberOrWord {
-    type Value = Width;
+impl<'de> Deserialize<'de> for Dimension {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        fn positive(number: Option<usize>) -> Option<usize> {
+            number.filter(|&number| number > 0)
+        }
+        deserializer.deserialize_any(NumberOrWord {
+            expected: "a whole number above 0, or a multiple of the classes such as `2K`",
+            read: |found| match found {
+                Unexpected::Unsigned(d) => positive(d.try_into().ok()).map(Self::Fixed),
+                Unexpected::Str(text) => {
+                    positive(text.strip_suffix('K')?.parse().ok()).map(Self::PerClass)
+                }
+                _ => None,
+            },
+        })
+    }
+}
+
+/// Reads a number or a word. Whole numbers stay whole, because `8` is not `8.0` in an identity.
+struct NumberOrWord<T> {
+    expected: &'static str,
+    read: fn(Unexpected<'_>) -> Option<T>,
+}
+
+impl<T> NumberOrWord<T> {
+    fn found<E: de::Error>(self, found: Unexpected<'_>) -> Result<T, E> {
+        let invalid = || E::invalid_value(found, &self.expected);
+        (self.read)(found).ok_or_else(invalid)
+    }
+}
+
+impl<T> Visitor<'_> for NumberOrWord<T> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a positive number or `{MEAN_SQUARED_DISTANCE}`")
+        f.write_str(self.expected)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Width, E> {
-        if text == MEAN_SQUARED_DISTANCE {
-            Ok(Width::MeanSquaredDistance)
-        } else {
-            Err(E::invalid_value(de::Unexpected::Str(text), &self))
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        self.found(Unexpected::Str(text))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        self.found(Unexpected::Float(number))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        self.found(Unexpected::Unsigned(number))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => self.found(Unexpected::Signed(number)),
         }
-    }
-
-    fn visit_f64<E: de::Error>(self, t: f64) -> Result<Width, E> {
-        if t.is_finite() && t > 0.0 {
-            Ok(Width::Fixed(t))
-        } else {
-            Err(E::invalid_value(de::Unexpected::Float(t), &self))
-        }
-    }
-
-    fn visit_u64<E: de::Error>(self, t: u64) -> Result<Width, E> {
-        self.visit_f64(t as f64)
-    }
-
-    fn visit_i64<E: de::Error>(self, t: i64) -> Result<Width, E> {
-        self.visit_f64(t as f64)
     }
 }
 
@@ -149,17 +111,7 @@ mod schema {
 
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-    use super::{Kernel, MEAN_SQUARED_DISTANCE, Width, kernel};
-
-    impl JsonSchema for kernel::Kernel {
-        fn schema_name() -> Cow<'static, str> {
-            Kernel::schema_name()
-        }
-
-        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-            Kernel::json_schema(generator)
-        }
-    }
+    use super::{Dimension, MEAN_SQUARED_DISTANCE, Width};
 
     impl JsonSchema for Width {
         fn schema_name() -> Cow<'static, str> {
@@ -171,6 +123,21 @@ mod schema {
                 "anyOf": [
                     {"type": "number", "exclusiveMinimum": 0},
                     {"type": "string", "enum": [MEAN_SQUARED_DISTANCE]},
+                ]
+            })
+        }
+    }
+
+    impl JsonSchema for Dimension {
+        fn schema_name() -> Cow<'static, str> {
+            "Dimension".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({
+                "anyOf": [
+                    {"type": "integer", "minimum": 1},
+                    {"type": "string", "pattern": "^[1-9][0-9]{0,5}K$"},
                 ]
             })
         }
@@ -225,47 +192,43 @@ impl<'de> Deserialize<'de> for Certificate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kernel;
+    use crate::kernel::{GraphOptions, GraphWeights};
 
     #[test]
     fn kernels_keep_their_text() {
-        let polynomial = kernel::Kernel::Polynomial {
+        let polynomial = Kernel::Polynomial {
             degree: 2,
             offset: 0.5,
             scale: 2.0,
         };
         for (kernel, text) in [
             (
-                kernel::Kernel::default(),
+                Kernel::default(),
                 r#"{"gaussian":{"width":"mean-squared-distance"}}"#,
             ),
             (
-                kernel::Kernel::Gaussian {
+                Kernel::Gaussian {
                     width: Width::Fixed(2.0),
                 },
                 r#"{"gaussian":{"width":2.0}}"#,
             ),
-            (kernel::Kernel::Linear, r#""linear""#),
+            (Kernel::Linear, r#""linear""#),
             (
                 polynomial,
                 r#"{"polynomial":{"degree":2,"offset":0.5,"scale":2.0}}"#,
             ),
         ] {
             assert_eq!(serde_json::to_string(&kernel).unwrap(), text);
-            assert_eq!(
-                serde_json::from_str::<kernel::Kernel>(text).unwrap(),
-                kernel
-            );
+            assert_eq!(serde_json::from_str::<Kernel>(text).unwrap(), kernel);
         }
     }
 
     #[test]
     fn missing_parameters_have_defaults_and_unknown_ones_are_refused() {
-        let read = serde_json::from_str::<kernel::Kernel>;
-        assert_eq!(
-            read(r#"{"gaussian":{}}"#).unwrap(),
-            kernel::Kernel::default()
-        );
-        let cubic = kernel::Kernel::Polynomial {
+        let read = serde_json::from_str::<Kernel>;
+        assert_eq!(read(r#"{"gaussian":{}}"#).unwrap(), Kernel::default());
+        let cubic = Kernel::Polynomial {
             degree: 3,
             offset: 1.0,
             scale: 1.0,
@@ -278,19 +241,20 @@ mod tests {
             "{unknown}"
         );
         let negative = sentence(r#"{"gaussian":{"width":-1}}"#);
-        let expected = "invalid value: floating point `-1.0`, expected a positive number or `mean-squared-distance`";
+        let expected =
+            "invalid value: integer `-1`, expected a positive number or `mean-squared-distance`";
         assert!(negative.starts_with(expected), "{negative}");
     }
 
     #[test]
     fn graph_options_keep_their_text() {
         let text = r#"{"weights":"mean-squared-distance","neighbours":null}"#;
-        let options = kernel::GraphOptions::default();
+        let options = GraphOptions::default();
         assert_eq!(serde_json::to_string(&options).unwrap(), text);
-        let read = serde_json::from_str::<kernel::GraphOptions>;
+        let read = serde_json::from_str::<GraphOptions>;
         assert_eq!(read("{}").unwrap(), options);
         let distances = read(r#"{"weights":"mean-distance","neighbours":3}"#).unwrap();
-        assert_eq!(distances.weights, kernel::GraphWeights::MeanDistance);
+        assert_eq!(distances.weights, GraphWeights::MeanDistance);
         assert_eq!(distances.neighbours, Some(3));
         assert!(read(r#"{"k":3}"#).is_err());
     }

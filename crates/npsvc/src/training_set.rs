@@ -126,6 +126,7 @@ struct Samples {
 }
 
 /// What follows from samples, kernel and storage.
+#[derive(Default)]
 struct Cache {
     factor: OnceLock<PivotedFactor>,
     full: OnceLock<Mat<f64>>,
@@ -133,19 +134,6 @@ struct Cache {
     is_finite: OnceLock<bool>,
     expansion: OnceLock<Arc<Expansion>>,
     largest_eigenvalues: Memo<(GraphOptions, bool), f64>,
-}
-
-impl Default for Cache {
-    fn default() -> Self {
-        Self {
-            factor: OnceLock::new(),
-            full: OnceLock::new(),
-            with_bias: OnceLock::new(),
-            is_finite: OnceLock::new(),
-            expansion: OnceLock::new(),
-            largest_eigenvalues: Memo::new(usize::MAX),
-        }
-    }
 }
 
 impl TrainingSet {
@@ -165,7 +153,7 @@ impl TrainingSet {
             samples: Arc::new(Samples {
                 x,
                 y,
-                graphs: Memo::new(usize::MAX),
+                graphs: Memo::default(),
             }),
             classes: label + 1,
             storage: Storage::default(),

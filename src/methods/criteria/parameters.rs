@@ -449,8 +449,7 @@ pub struct Training {
     /// given vectors.
     #[schemars(range(min = 0))]
     pub fine_tune: usize,
-    /// Compute a frozen prior encoder's features once and reuse them. Without, every epoch computes
-    /// them again, to the same end; there to measure what it saves.
+    /// Has no effect: the features of a frozen prior encoder are always computed once. Older specs have it.
     pub keep_features: bool,
     /// What the batch norms of the prior encoder do once it is frozen.
     #[serde(skip_serializing_if = "is_default")]

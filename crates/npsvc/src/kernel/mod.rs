@@ -14,29 +14,44 @@ use crate::params::Range;
 
 /// A kernel function `k(x, x')`.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
     feature = "serde",
-    serde(from = "crate::text::Kernel", into = "crate::text::Kernel")
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Kernel {
     /// `exp(-|x - x'|^2 / t)`.
     Gaussian {
-        /// The width t.
+        /// The width t: a positive number, or `mean-squared-distance` of the training samples.
+        #[cfg_attr(feature = "serde", serde(default))]
         width: Width,
     },
     /// `<x, x'>`.
     Linear,
-    /// `(scale <x, x'> + offset)^degree`. It is positive semidefinite if `scale > 0` and `offset >= 0`;
-    /// certificates hold only then.
+    /// `(scale <x, x'> + offset)^degree`.
     Polynomial {
-        /// Exponent, at least one.
+        /// Exponent.
+        #[cfg_attr(feature = "serde", serde(default = "three"))]
+        #[cfg_attr(feature = "schemars", schemars(range(min = 1, max = 20)))]
         degree: u32,
         /// Constant added to the inner product.
+        #[cfg_attr(feature = "serde", serde(default = "one"))]
         offset: f64,
         /// Factor of the inner product.
+        #[cfg_attr(feature = "serde", serde(default = "one"))]
         scale: f64,
     },
+}
+
+#[cfg(feature = "serde")]
+fn three() -> u32 {
+    3
+}
+
+#[cfg(feature = "serde")]
+fn one() -> f64 {
+    1.0
 }
 
 impl Default for Kernel {

@@ -1,20 +1,22 @@
 //! Models as files.
 //!
-//! All numbers are little-endian; a list is its length (u64) followed by its entries.
+//! All numbers are little-endian: a count is a u64, a number an f64, and a list is a count followed by
+//! its entries.
 //!
-//! | bytes | contents |
+//! | part | contents |
 //! |---|---|
-//! | 12 | `npsvc model\n` |
-//! | 4 | version of the format, a u32; this is version 1 |
-//! | .. | kernel: a tag (u8; 0 Gaussian, 1 linear, 2 polynomial) and its numbers (f64) |
-//! | .. | samples that predictions need: columns (u64), then a list of f64, row by row |
-//! | .. | rows of the training set they come from: a list of u64 |
-//! | .. | rule: a tag (u8; 0 nearest, 1 farthest, 2 vote), classes (u64), a list of norms |
-//! | .. | functions: a list of offsets, then a list of coefficients, function by function |
-//! | .. | representation: a list of offsets, empty if there is none, then a list of frame values |
-//! | .. | certificate: primal, dual, gap (f64), iterations (u64), termination (u8) |
-//! | .. | trace: number of rows (u64); per row iteration (u64), primal, dual, gradient norm and manifold term (f64), and the lists of objectives, tau and tau* |
-//! | 32 | SHA-256 of all bytes before |
+//! | 12 bytes | `npsvc model\n` |
+//! | 4 bytes | version of the format, a u32; this is version 1 |
+//! | kernel | a count (0 Gaussian, 1 linear, 2 polynomial), then its list of numbers |
+//! | samples | number of columns, a list of values row by row, a list of the rows of the training set they come from |
+//! | rule | a count (0 nearest, 1 farthest, 2 vote), the number of classes, a list of norms |
+//! | functions | a list of offsets, a list of coefficients, function by function |
+//! | representation | the same for `z`; both lists are empty if there is none |
+//! | certificate | a list with primal, dual and gap; the number of iterations; a count for the termination |
+//! | trace | a list of rows: iteration, primal, dual, gradient norm, manifold term, then the lists of objectives, tau and tau* |
+//! | 32 bytes | SHA-256 of all bytes before |
+//!
+//! Only samples with a coefficient other than zero are stored.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -30,7 +32,7 @@ use crate::{Certificate, Termination, TraceRow};
 const MAGIC: &[u8; 12] = b"npsvc model\n";
 const VERSION: u32 = 1;
 const HASH_BYTES: usize = 32;
-/// By their tag.
+/// By the number they have in a file.
 const TERMINATIONS: [Termination; 6] = [
     Termination::Solved,
     Termination::AlmostSolved,
@@ -65,28 +67,16 @@ pub enum LoadError {
 impl Model {
     /// Writes the model. Samples that predictions do not need are left out.
     pub fn save(&self, mut to: impl Write) -> io::Result<()> {
-        let mut out = Writer(MAGIC.to_vec());
-        out.0.extend(VERSION.to_le_bytes());
-        let needed: Vec<usize> = self.needed().collect();
-        out.kernel(&self.expansion.kernel);
-        let x = self.expansion.x.select(Axis(0), &needed);
-        out.count(x.ncols());
-        out.list(x.iter().copied());
-        out.count(needed.len());
-        needed
-            .iter()
-            .for_each(|&i| out.count(self.expansion.support[i]));
-        out.rule(&self.machine.rule);
-        out.functions(&self.machine.offsets, &self.machine.coefficients, &needed);
-        match &self.representation {
-            Some(Representation { frame, offsets }) => out.functions(offsets, frame, &needed),
-            None => out.functions(&[], &Mat::new(), &[]),
-        }
-        out.certificate(&self.certificate);
-        out.trace(&self.trace);
-        let hash = Sha256::digest(&out.0);
-        out.0.extend(hash);
-        to.write_all(&out.0)
+        let mut fields = Fields::Write([MAGIC.as_slice(), &VERSION.to_le_bytes()].concat());
+        Contents::of(self)
+            .visit(&mut fields)
+            .map_err(io::Error::other)?;
+        let Fields::Write(mut bytes) = fields else {
+            return Ok(());
+        };
+        let hash = Sha256::digest(&bytes);
+        bytes.extend(hash);
+        to.write_all(&bytes)
     }
 
     /// Reads a model that [`Self::save`] wrote. It predicts with one thread.
@@ -107,238 +97,246 @@ impl Model {
         if end < start || Sha256::digest(&bytes[..end])[..] != bytes[end..] {
             return Err(LoadError::Damaged("its checksum differs"));
         }
-        Reader(&bytes[start..end]).model()
+        let (mut contents, mut fields) = (Contents::default(), Fields::Read(&bytes[start..end]));
+        contents.visit(&mut fields)?;
+        require(fields.is_at_end(), "it is longer than expected")?;
+        contents.into_model()
     }
 }
 
-struct Writer(Vec<u8>);
+/// What a file contains, between its head and its checksum.
+#[derive(Default)]
+struct Contents {
+    kernel: (usize, Vec<f64>),
+    columns: usize,
+    x: Vec<f64>,
+    support: Vec<usize>,
+    rule: (usize, usize, Vec<f64>),
+    functions: Functions,
+    representation: Functions,
+    certificate: (Vec<f64>, usize, usize),
+    trace: Vec<TraceRow>,
+}
 
-impl Writer {
-    fn tag(&mut self, tag: u8) {
-        self.0.push(tag);
+/// Offsets, and coefficients function by function.
+type Functions = (Vec<f64>, Vec<f64>);
+
+impl Contents {
+    fn of(model: &Model) -> Self {
+        let Model {
+            expansion,
+            machine,
+            representation,
+            certificate,
+            trace,
+            ..
+        } = model;
+        let needed: Vec<usize> = model.needed().collect();
+        let functions = |offsets: &[f64], m: &Mat<f64>| -> Functions {
+            let column = |l: usize| needed.iter().map(move |&i| m[(i, l)]);
+            (offsets.to_vec(), (0..m.ncols()).flat_map(column).collect())
+        };
+        let x = expansion.x.select(Axis(0), &needed);
+        let termination = TERMINATIONS
+            .iter()
+            .position(|&known| known == certificate.termination);
+        Self {
+            kernel: match expansion.kernel {
+                FittedKernel::Gaussian { width } => (0, vec![width]),
+                FittedKernel::Linear => (1, Vec::new()),
+                FittedKernel::Polynomial {
+                    degree,
+                    offset,
+                    scale,
+                } => (2, vec![f64::from(degree), offset, scale]),
+            },
+            columns: x.ncols(),
+            x: x.iter().copied().collect(),
+            support: needed.iter().map(|&i| expansion.support[i]).collect(),
+            rule: match &machine.rule {
+                Rule::Nearest { norms } => (0, norms.len(), norms.clone()),
+                Rule::Farthest { norms } => (1, norms.len(), norms.clone()),
+                Rule::Vote { classes } => (2, *classes, Vec::new()),
+            },
+            functions: functions(&machine.offsets, &machine.coefficients),
+            representation: (representation.as_ref())
+                .map_or_else(Default::default, |z| functions(&z.offsets, &z.frame)),
+            certificate: (
+                vec![certificate.primal, certificate.dual, certificate.gap],
+                certificate.iterations,
+                termination.unwrap_or_default(),
+            ),
+            trace: trace.clone(),
+        }
     }
 
-    fn count(&mut self, count: usize) {
-        self.0.extend((count as u64).to_le_bytes());
+    /// Reads or writes all fields, in their order.
+    fn visit(&mut self, fields: &mut Fields<'_>) -> Result<(), LoadError> {
+        fields.count(&mut self.kernel.0)?;
+        fields.numbers(&mut self.kernel.1)?;
+        fields.count(&mut self.columns)?;
+        fields.numbers(&mut self.x)?;
+        fields.list(&mut self.support, Fields::count)?;
+        fields.count(&mut self.rule.0)?;
+        fields.count(&mut self.rule.1)?;
+        fields.numbers(&mut self.rule.2)?;
+        for (offsets, coefficients) in [&mut self.functions, &mut self.representation] {
+            fields.numbers(offsets)?;
+            fields.numbers(coefficients)?;
+        }
+        fields.numbers(&mut self.certificate.0)?;
+        fields.count(&mut self.certificate.1)?;
+        fields.count(&mut self.certificate.2)?;
+        fields.list(&mut self.trace, Fields::row)
     }
 
-    fn number(&mut self, number: f64) {
-        self.0.extend(number.to_le_bytes());
-    }
-
-    fn numbers<const N: usize>(&mut self, numbers: [f64; N]) {
-        numbers.into_iter().for_each(|number| self.number(number));
-    }
-
-    fn list(&mut self, numbers: impl ExactSizeIterator<Item = f64>) {
-        self.count(numbers.len());
-        numbers.for_each(|number| self.number(number));
-    }
-
-    fn kernel(&mut self, kernel: &FittedKernel) {
-        match *kernel {
-            FittedKernel::Gaussian { width } => {
-                self.tag(0);
-                self.number(width);
-            }
-            FittedKernel::Linear => self.tag(1),
-            FittedKernel::Polynomial {
-                degree,
+    fn into_model(self) -> Result<Model, LoadError> {
+        let n = self.support.len();
+        let kernel = match (self.kernel.0, &self.kernel.1[..]) {
+            (0, &[width]) => FittedKernel::Gaussian { width },
+            (1, []) => FittedKernel::Linear,
+            (2, &[degree, offset, scale]) => FittedKernel::Polynomial {
+                degree: degree as i32,
                 offset,
                 scale,
-            } => {
-                self.tag(2);
-                self.numbers([f64::from(degree), offset, scale]);
-            }
-        }
-    }
-
-    fn rule(&mut self, rule: &Rule) {
-        let (tag, norms) = match rule {
-            Rule::Nearest { norms } => (0, norms.as_slice()),
-            Rule::Farthest { norms } => (1, norms.as_slice()),
-            Rule::Vote { .. } => (2, &[][..]),
+            },
+            _ => return Err(LoadError::Damaged("the kernel is unknown")),
         };
-        self.tag(tag);
-        self.count(rule.classes());
-        self.list(norms.iter().copied());
-    }
-
-    fn functions(&mut self, offsets: &[f64], coefficients: &Mat<f64>, rows: &[usize]) {
-        self.list(offsets.iter().copied());
-        self.count(offsets.len() * rows.len());
-        for l in 0..offsets.len() {
-            rows.iter().for_each(|&i| self.number(coefficients[(i, l)]));
-        }
-    }
-
-    fn certificate(&mut self, certificate: &Certificate) {
-        let Certificate {
-            primal,
-            dual,
-            gap,
-            iterations,
-            termination,
-        } = *certificate;
-        self.numbers([primal, dual, gap]);
-        self.count(iterations);
-        let tag = TERMINATIONS.iter().position(|&known| known == termination);
-        self.tag(tag.unwrap_or_default() as u8);
-    }
-
-    fn trace(&mut self, trace: &[TraceRow]) {
-        self.count(trace.len());
-        for row in trace {
-            self.count(row.iteration);
-            self.numbers([row.primal, row.dual, row.gradient_norm, row.manifold]);
-            for list in [&row.objectives, &row.tau, &row.tau_star] {
-                self.list(list.iter().copied());
-            }
-        }
-    }
-}
-
-/// What is left of the contents.
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn model(mut self) -> Result<Model, LoadError> {
-        let kernel = self.kernel()?;
-        let columns = self.count()?;
-        let x = self.list()?;
-        let support = (0..self.length(8)?)
-            .map(|_| self.count())
-            .collect::<Result<Vec<_>, _>>()?;
-        let n = support.len();
-        let x = Array2::from_shape_vec((n, columns), x)
+        let x = Array2::from_shape_vec((n, self.columns), self.x)
             .map_err(|_| LoadError::Damaged("the samples are not a table"))?;
-        let (rule, functions) = self.rule()?;
-        let (offsets, coefficients) = self.functions(n)?;
+        let (rule, count) = match self.rule {
+            (0, classes, norms) if norms.len() == classes => (Rule::Nearest { norms }, classes),
+            (1, classes, norms) if norms.len() == classes => (Rule::Farthest { norms }, classes),
+            (2, classes, norms) if norms.is_empty() => {
+                let pairs = classes.saturating_mul(classes.saturating_sub(1)) / 2;
+                (Rule::Vote { classes }, pairs)
+            }
+            _ => return Err(LoadError::Damaged("the rule is unknown")),
+        };
+        require(rule.classes() > 0, "the rule has no classes")?;
+        let (offsets, coefficients) = functions(self.functions, n)?;
         require(
-            offsets.len() == functions,
+            offsets.len() == count,
             "the rule does not fit the functions",
         )?;
-        let (z_offsets, frame) = self.functions(n)?;
-        let representation = (!z_offsets.is_empty()).then_some(Representation {
-            frame,
-            offsets: z_offsets,
-        });
-        let certificate = self.certificate()?;
-        let trace = (0..self.length(40)?)
-            .map(|_| self.row())
-            .collect::<Result<Vec<_>, _>>()?;
-        require(self.0.is_empty(), "it is longer than expected")?;
+        let (z, frame) = functions(self.representation, n)?;
+        let (&[primal, dual, gap], iterations, termination) = (
+            &self.certificate.0[..],
+            self.certificate.1,
+            TERMINATIONS.get(self.certificate.2),
+        ) else {
+            return Err(LoadError::Damaged("the certificate is not complete"));
+        };
+        let termination = *termination.ok_or(LoadError::Damaged("the termination is unknown"))?;
         Ok(Model {
-            expansion: Arc::new(Expansion { kernel, x, support }),
+            expansion: Arc::new(Expansion {
+                kernel,
+                x,
+                support: self.support,
+            }),
             machine: KernelMachine {
                 coefficients,
                 offsets,
                 rule,
             },
-            representation,
-            certificate,
-            trace,
+            representation: (!z.is_empty()).then_some(Representation { frame, offsets: z }),
+            certificate: Certificate {
+                primal,
+                dual,
+                gap,
+                iterations,
+                termination,
+            },
+            trace: self.trace,
             par: Par::Seq,
         })
     }
+}
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], LoadError> {
-        let (first, rest) = self
-            .0
-            .split_first_chunk()
-            .ok_or(LoadError::Damaged("it ends early"))?;
-        self.0 = rest;
-        Ok(*first)
-    }
+/// Offsets, and coefficients as a table with this number of rows.
+fn functions((offsets, values): Functions, rows: usize) -> Result<(Vec<f64>, Mat<f64>), LoadError> {
+    let is_table = offsets.len().checked_mul(rows) == Some(values.len());
+    require(is_table, "the coefficients are not a table")?;
+    let table = Mat::from_fn(rows, offsets.len(), |i, l| values[l * rows + i]);
+    Ok((offsets, table))
+}
 
-    fn tag(&mut self) -> Result<u8, LoadError> {
-        Ok(self.take::<1>()?[0])
-    }
+/// Reads fields from what is left of a file, or writes them. The same code does both.
+enum Fields<'a> {
+    Read(&'a [u8]),
+    Write(Vec<u8>),
+}
 
-    fn count(&mut self) -> Result<usize, LoadError> {
-        let count = u64::from_le_bytes(self.take()?);
-        usize::try_from(count).map_err(|_| LoadError::Damaged("a count is too large"))
-    }
-
-    fn number(&mut self) -> Result<f64, LoadError> {
-        Ok(f64::from_le_bytes(self.take()?))
-    }
-
-    /// The length of a list whose entries have at least `size` bytes, all of which must be there.
-    fn length(&mut self, size: usize) -> Result<usize, LoadError> {
-        let length = self.count()?;
-        require(length <= self.0.len() / size, "a list ends early")?;
-        Ok(length)
-    }
-
-    fn list(&mut self) -> Result<Vec<f64>, LoadError> {
-        (0..self.length(8)?).map(|_| self.number()).collect()
-    }
-
-    fn kernel(&mut self) -> Result<FittedKernel, LoadError> {
-        Ok(match self.tag()? {
-            0 => FittedKernel::Gaussian {
-                width: self.number()?,
-            },
-            1 => FittedKernel::Linear,
-            2 => FittedKernel::Polynomial {
-                degree: self.number()? as i32,
-                offset: self.number()?,
-                scale: self.number()?,
-            },
-            _ => return Err(LoadError::Damaged("the kernel is unknown")),
-        })
-    }
-
-    /// The rule, and how many functions it takes.
-    fn rule(&mut self) -> Result<(Rule, usize), LoadError> {
-        let (tag, classes, norms) = (self.tag()?, self.count()?, self.list()?);
-        require(classes > 0, "the rule has no classes")?;
-        let functions = norms.len();
-        let rule = match tag {
-            0 if functions == classes => Rule::Nearest { norms },
-            1 if functions == classes => Rule::Farthest { norms },
-            2 if norms.is_empty() => {
-                let pairs = classes.saturating_mul(classes.saturating_sub(1)) / 2;
-                return Ok((Rule::Vote { classes }, pairs));
+impl Fields<'_> {
+    fn bytes<const N: usize>(&mut self, value: &mut [u8; N]) -> Result<(), LoadError> {
+        match self {
+            Self::Write(bytes) => bytes.extend(value.as_slice()),
+            Self::Read(rest) => {
+                let first = rest
+                    .split_first_chunk()
+                    .ok_or(LoadError::Damaged("it ends early"))?;
+                (*value, *rest) = (*first.0, first.1);
             }
-            _ => return Err(LoadError::Damaged("the rule is unknown")),
-        };
-        Ok((rule, functions))
+        }
+        Ok(())
     }
 
-    fn functions(&mut self, rows: usize) -> Result<(Vec<f64>, Mat<f64>), LoadError> {
-        let (offsets, values) = (self.list()?, self.list()?);
-        let is_table = offsets.len().checked_mul(rows) == Some(values.len());
-        require(is_table, "the coefficients are not a table")?;
-        let coefficients = Mat::from_fn(rows, offsets.len(), |i, l| values[l * rows + i]);
-        Ok((offsets, coefficients))
+    fn count(&mut self, value: &mut usize) -> Result<(), LoadError> {
+        let mut bytes = (*value as u64).to_le_bytes();
+        self.bytes(&mut bytes)?;
+        let count = usize::try_from(u64::from_le_bytes(bytes));
+        *value = count.map_err(|_| LoadError::Damaged("a count is too large"))?;
+        Ok(())
     }
 
-    fn certificate(&mut self) -> Result<Certificate, LoadError> {
-        let [primal, dual, gap] = [self.number()?, self.number()?, self.number()?];
-        let (iterations, tag) = (self.count()?, usize::from(self.tag()?));
-        let termination = TERMINATIONS.get(tag).copied();
-        Ok(Certificate {
-            primal,
-            dual,
-            gap,
-            iterations,
-            termination: termination.ok_or(LoadError::Damaged("the termination is unknown"))?,
-        })
+    fn number(&mut self, value: &mut f64) -> Result<(), LoadError> {
+        let mut bytes = value.to_le_bytes();
+        self.bytes(&mut bytes)?;
+        *value = f64::from_le_bytes(bytes);
+        Ok(())
     }
 
-    fn row(&mut self) -> Result<TraceRow, LoadError> {
-        Ok(TraceRow {
-            iteration: self.count()?,
-            primal: self.number()?,
-            dual: self.number()?,
-            gradient_norm: self.number()?,
-            manifold: self.number()?,
-            objectives: self.list()?,
-            tau: self.list()?,
-            tau_star: self.list()?,
-        })
+    fn numbers(&mut self, list: &mut Vec<f64>) -> Result<(), LoadError> {
+        self.list(list, Self::number)
+    }
+
+    fn list<T: Default>(
+        &mut self,
+        list: &mut Vec<T>,
+        visit: impl Fn(&mut Self, &mut T) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        let mut length = list.len();
+        self.count(&mut length)?;
+        if let Self::Read(rest) = self {
+            // Entries take at least 8 bytes in a file, rows of a trace 64. So a wrong length does not
+            // allocate much more than the file has.
+            require(
+                length <= rest.len() / size_of::<T>().min(64),
+                "a list ends early",
+            )?;
+            list.resize_with(length, T::default);
+        }
+        list.iter_mut().try_for_each(|entry| visit(self, entry))
+    }
+
+    fn row(&mut self, row: &mut TraceRow) -> Result<(), LoadError> {
+        self.count(&mut row.iteration)?;
+        for number in [
+            &mut row.primal,
+            &mut row.dual,
+            &mut row.gradient_norm,
+            &mut row.manifold,
+        ] {
+            self.number(number)?;
+        }
+        for list in [&mut row.objectives, &mut row.tau, &mut row.tau_star] {
+            self.numbers(list)?;
+        }
+        Ok(())
+    }
+
+    fn is_at_end(&self) -> bool {
+        matches!(self, Self::Read([]))
     }
 }
 

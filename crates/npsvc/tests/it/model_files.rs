@@ -244,11 +244,10 @@ fn a_rule_without_classes_is_refused() {
     let [_, file] = files();
     let mut contents = file[..CONTENTS_AT].to_vec();
     // A linear kernel, no columns, no samples, no rows, votes among no classes, and nothing else.
-    contents.push(1);
-    contents.extend([0; 24]);
-    contents.push(2);
-    contents.extend([0; 16 + 32]);
-    contents.extend([0; 24 + 8 + 1 + 8]);
+    for count in [1_u64, 0, 0, 0, 0, 2] {
+        contents.extend(count.to_le_bytes());
+    }
+    contents.extend([0; 8 * (2 + 4 + 3 + 1)]);
     contents.extend([0; HASH_BYTES]);
     assert_eq!(
         load(&signed(contents)).unwrap_err().to_string(),

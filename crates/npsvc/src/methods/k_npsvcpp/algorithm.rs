@@ -9,7 +9,7 @@ use std::sync::Arc;
 use faer::{Mat, MatRef, Par};
 
 use super::p_step::{LaplacianProducts, LinearTerm, PStep};
-use super::path::{Path, Step, Walk};
+use super::path::{Path, Walk};
 use super::u_step::{Given, Hyperplanes, UStep};
 use super::{KNpsvcpp, Start};
 use crate::algebra::{
@@ -73,32 +73,15 @@ fn iterate(
     let (mut largest, mut converged) = (0.0_f64, false);
     let mut trace: Vec<TraceRow> = Vec::new();
     while trace.len() < parameters.max_iter && !converged {
-        let turn = match walk.known() {
-            Some(step) => step.turn.clone(),
-            None => Arc::new(algorithm.turn(Arc::unwrap_or_clone(frame), last.as_deref(), &tau)),
-        };
+        let start = || Arc::unwrap_or_clone(frame);
+        let turn = walk.turn(|| algorithm.turn(start(), last.as_deref(), &tau));
         largest = largest.max(turn.u.smallest_c());
         let (row, next_tau, is_tau_solved) = algorithm.tau_step(trace.len(), &turn, tau);
         tau = next_tau;
         if !row.primal.is_finite() {
             return Err(FitError::NotFinite);
         }
-        frame = match walk.known().filter(|step| step.tau == tau) {
-            Some(step) => {
-                let next = step.next.clone();
-                walk.advance();
-                next
-            }
-            None => {
-                let next = Arc::new(algorithm.gradient_step(&turn, &tau));
-                walk.record(Step {
-                    turn: turn.clone(),
-                    tau: tau.clone(),
-                    next: next.clone(),
-                });
-                next
-            }
-        };
+        frame = walk.next(&turn, &tau, || algorithm.gradient_step(&turn, &tau));
         if algorithm.rounding(&frame) > 1.0 {
             return Err(FitError::Singular);
         }
@@ -119,10 +102,7 @@ fn iterate(
         return Err(FitError::NotFinite);
     };
     let certificate = Certificate {
-        termination: match converged {
-            true => Termination::Solved,
-            false => Termination::IterationLimit,
-        },
+        termination: Termination::of(converged, Termination::IterationLimit, [row.primal; 3]),
         ..row.certificate()
     };
     let fit = Fit {

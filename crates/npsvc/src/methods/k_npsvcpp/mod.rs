@@ -40,7 +40,7 @@ use crate::{BadParameter, Fit, FitError, FitOptions, Info, Method, Scheme, Train
 static INFO: Info = Info {
     name: "k-npsvcpp",
     title: "K-NPSVC++",
-    about: "TWSVM's losses on a shared learned representation (Zhang et al. 2024)",
+    about: "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)",
     losses: ["a²/2", "[s − a]₊"],
     version: 2,
     learns_representation: true,

@@ -25,10 +25,10 @@ const MOST_BYTES: usize = 1 << 27;
 
 /// One iteration: `U`, `V` and `P` under fixed weights, the weights chosen then, and the frame that
 /// the gradient step under these weights leads to.
-pub(super) struct Step {
-    pub turn: Arc<Turn>,
-    pub tau: Vec<f64>,
-    pub next: Arc<Frame>,
+struct Step {
+    turn: Arc<Turn>,
+    tau: Vec<f64>,
+    next: Arc<Frame>,
 }
 
 impl Step {
@@ -107,7 +107,7 @@ impl Path {
 
 /// A fit on its way along a path.
 pub(super) struct Walk<'a> {
-    /// `None` if nobody comes after this fit.
+    /// `None` if nothing is kept.
     path: Option<&'a mut Path>,
     /// Number of steps that another fit has computed and this one has used.
     known: usize,
@@ -125,28 +125,49 @@ impl<'a> Walk<'a> {
     }
 
     /// The next step, if another fit has computed it.
-    pub fn known(&self) -> Option<&Step> {
+    fn known(&self) -> Option<&Step> {
         let path = self.path.as_ref().filter(|_| self.is_known)?;
         path.steps.get(self.known)
     }
 
-    /// The next step was the known one.
-    pub fn advance(&mut self) {
-        self.known += 1;
+    /// The next turn: known, or computed by `make`.
+    pub fn turn(&self, make: impl FnOnce() -> Turn) -> Arc<Turn> {
+        let known = self.known().map(|step| step.turn.clone());
+        known.unwrap_or_else(|| Arc::new(make()))
     }
 
-    /// The next step is this one. It replaces what other fits did from here on.
-    pub fn record(&mut self, step: Step) {
-        let Some(path) = &mut self.path else { return };
+    /// The next frame after `turn` under the weights `tau`: known, or computed by `make`. A step that
+    /// is not known replaces what other fits did from here on.
+    pub fn next(
+        &mut self,
+        turn: &Arc<Turn>,
+        tau: &[f64],
+        make: impl FnOnce() -> Frame,
+    ) -> Arc<Frame> {
+        if let Some(step) = self.known().filter(|step| step.tau == tau) {
+            let next = step.next.clone();
+            self.known += 1;
+            return next;
+        }
+        let next = Arc::new(make());
+        let Some(path) = &mut self.path else {
+            return next;
+        };
         if self.is_known {
             path.steps.truncate(self.known);
             self.is_known = false;
         }
+        let step = Step {
+            turn: turn.clone(),
+            tau: tau.to_vec(),
+            next: next.clone(),
+        };
         if (path.steps.len() + 1) * step.bytes() <= MOST_BYTES {
             path.steps.push(step);
         } else {
             self.path = None;
         }
+        next
     }
 }
 

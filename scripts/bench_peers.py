@@ -118,7 +118,7 @@ row("TWSVM ovr, USPS split, all classes, gap 1e-4", OURS["twsvm-ovr-usps"], clar
 row("Gaussian kernel matrix, n=8000, m=256", OURS["kernel-8000"], rbf(), "scikit-learn rbf_kernel", "at most 0.56")
 row("K-NPSVC++, 100 points on a BinAlpha split, fitted and scored together", OURS["sweep-binalpha"], OURS["separate-binalpha"],
     "100 separate ones", "at most 0.25")
-row("the same", OURS["sweep-binalpha"], OURS["separate-beside-binalpha"], "100 separate ones, two in parallel", "-")
+row("the same", OURS["sweep-binalpha"], OURS["separate-parallel-binalpha"], "100 separate ones, two in parallel", "-")
 row("K-NPSVC++ rvo, 50,000 x 512, 10 classes, rank 1500", OURS["large"], 300, "300 s", "at most 1")
 print()
 print(f"The last one held {PEAK['large'] / 1024:.2f} GiB at most; the aim is 6.")
@@ -126,7 +126,7 @@ print()
 print("## Growth")
 print()
 print("K-NPSVC++ rvo on the first n samples of Pendigits, kernel matrix or factor (rank 500) included, once each in")
-print("a process of its own. The exponent is that of a straight line through the logarithms.")
+print("its own process. The exponent is that of a straight line through the logarithms.")
 print()
 SIZES = [1000, 2000, 4000, 8000]
 print("| n | full: time | memory | pivoted: time | memory |")

@@ -23,7 +23,7 @@ const CASES: [&str; 12] = [
     "kernel-8000",
     "sweep-binalpha",
     "separate-binalpha",
-    "separate-beside-binalpha",
+    "separate-parallel-binalpha",
     "large",
     "svm-usps",
     "svm-one-usps",
@@ -247,7 +247,7 @@ fn run(case: &str, folder: &Path) -> Timed {
     match case.split('-').collect::<Vec<_>>()[..] {
         ["kernel", _] => kernel().into(),
         ["sweep", _] => grid(Grid::Shared, folder).into(),
-        ["separate", "beside", _] => grid(Grid::InParallel, folder).into(),
+        ["separate", "parallel", _] => grid(Grid::InParallel, folder).into(),
         ["separate", _] => grid(Grid::OneByOne, folder).into(),
         ["large"] => large().into(),
         ["growth", kind, n] => {

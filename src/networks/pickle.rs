@@ -62,24 +62,12 @@ pub(super) fn tensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tens
         .run()
         .ok_or_else(|| refuse("a data.pkl that is no dictionary of tensors".to_owned()))?;
     let Value::Items(items) = top else {
-        return Err(refuse(
-            "a data.pkl that is no dictionary of tensors".to_owned(),
-        ));
+        return Err(refuse("a data.pkl that is no dictionary of tensors".to_owned()));
     };
     let mut storages: HashMap<String, Vec<u8>> = HashMap::new();
     let mut found = BTreeMap::new();
     for pair in items.chunks_exact(2) {
-        let [
-            Value::Text(name),
-            Value::Tensor {
-                kind,
-                file,
-                offset,
-                shape,
-                stride,
-            },
-        ] = pair
-        else {
+        let [Value::Text(name), Value::Tensor { kind, file, offset, shape, stride }] = pair else {
             continue;
         };
         let Some(kind) = kind_of(kind) else {
@@ -97,9 +85,8 @@ pub(super) fn tensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tens
 }
 
 fn unpack(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>, String> {
-    let entry = archive
-        .by_name(name)
-        .map_err(|error| format!("no readable entry `{name}` ({error})"))?;
+    let entry =
+        archive.by_name(name).map_err(|error| format!("no readable entry `{name}` ({error})"))?;
     let mut bytes = Vec::new();
     entry
         .take(LARGEST)
@@ -151,28 +138,20 @@ fn weight(value: &Value, deepest: usize) -> Option<usize> {
     match value {
         Value::Tuple(items) | Value::Items(items) => {
             let deepest = deepest.checked_sub(1)?;
-            items
-                .iter()
-                .try_fold(1, |sum, item| Some(sum + weight(item, deepest)?))
+            items.iter().try_fold(1, |sum, item| Some(sum + weight(item, deepest)?))
         }
         Value::Text(text) | Value::Global(text) => Some(1 + text.len() / 16),
         Value::Storage(kind, file) => Some(1 + (kind.len() + file.len()) / 16),
-        Value::Tensor {
-            kind, file, shape, ..
-        } => Some(1 + (kind.len() + file.len()) / 16 + shape.len()),
+        Value::Tensor { kind, file, shape, .. } => {
+            Some(1 + (kind.len() + file.len()) / 16 + shape.len())
+        }
         Value::Mark | Value::None | Value::Number(_) => Some(1),
     }
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a [u8]) -> Self {
-        Self {
-            program,
-            at: 0,
-            stack: Vec::new(),
-            memo: HashMap::new(),
-            left: MOST,
-        }
+        Self { program, at: 0, stack: Vec::new(), memo: HashMap::new(), left: MOST }
     }
 
     /// Takes the weight of a value from what may be made.
@@ -304,10 +283,7 @@ impl<'a> Machine<'a> {
     }
 
     fn since_mark(&mut self) -> Option<Vec<Value>> {
-        let mark = self
-            .stack
-            .iter()
-            .rposition(|value| matches!(value, Value::Mark))?;
+        let mark = self.stack.iter().rposition(|value| matches!(value, Value::Mark))?;
         let items = self.stack.split_off(mark + 1);
         self.stack.pop();
         Some(items)

@@ -25,11 +25,7 @@ impl WeightsFile {
         })?;
         if tensor.size() != shape {
             let found = format!("tensor `{name}` of shape {:?}", tensor.size());
-            return Err(EncoderError::content(
-                &self.path,
-                found,
-                format!("shape {shape:?}"),
-            ));
+            return Err(EncoderError::content(&self.path, found, format!("shape {shape:?}")));
         }
         Ok(tensor)
     }
@@ -37,10 +33,8 @@ impl WeightsFile {
 
 /// Reads the weights in `path`; what it holds is told by content.
 pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
-    let bytes = fs::read(path).map_err(|source| EncoderError::Read {
-        path: path.to_path_buf(),
-        source,
-    })?;
+    let bytes =
+        fs::read(path).map_err(|source| EncoderError::Read { path: path.to_path_buf(), source })?;
     let tensors = match bytes.starts_with(b"PK") {
         true => pickle::tensors(&bytes, path)?,
         false => from_safetensors(&bytes, path)?,
@@ -52,11 +46,7 @@ pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
 fn from_safetensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
     let refuse = |error: safetensors::SafeTensorError| {
         let found = format!("no whole safetensors file ({error:?})");
-        EncoderError::content(
-            path,
-            found,
-            "a safetensors file, or a zip archive of torch.save",
-        )
+        EncoderError::content(path, found, "a safetensors file, or a zip archive of torch.save")
     };
     let file = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let mut tensors = BTreeMap::new();

@@ -28,7 +28,11 @@ const MOVED: [(&str, &str, &str); 4] = [
         "`FineTunedEncoder::phi`, pixels of a batch",
     ),
     ("src/networks/weights_file.rs", "Tensor::from_data_size", "`ResNet::new`, weights of a file"),
-    ("src/networks/pickle.rs", "Tensor::f_from_data_size", "`ResNet::new`, weights of a file"),
+    (
+        "src/networks/weights_file.rs",
+        "Tensor::f_from_data_size",
+        "`ResNet::new`, weights of a file",
+    ),
     (
         "src/networks/checkpoint.rs",
         "Tensor::from_data_size",

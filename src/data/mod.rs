@@ -20,6 +20,8 @@ pub mod manifest;
 mod mat;
 mod news;
 mod npy;
+#[cfg(feature = "deep")]
+pub(crate) mod pth;
 pub mod registry;
 pub mod split;
 mod store;

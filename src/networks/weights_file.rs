@@ -8,7 +8,8 @@ use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 use tch::{Kind, Tensor};
 
-use super::{EncoderError, pickle};
+use super::EncoderError;
+use crate::data::pth::{self, Precision};
 
 /// Tensors by name, in single precision.
 pub(super) struct WeightsFile {
@@ -36,11 +37,27 @@ pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
     let bytes =
         fs::read(path).map_err(|source| EncoderError::Read { path: path.to_path_buf(), source })?;
     let tensors = match bytes.starts_with(b"PK") {
-        true => pickle::tensors(&bytes, path)?,
+        true => from_pth(&bytes, path)?,
         false => from_safetensors(&bytes, path)?,
     };
     let path = path.to_path_buf();
     Ok(WeightsFile { tensors, path })
+}
+
+fn from_pth(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
+    let refuse =
+        |found: String| EncoderError::content(path, found, "an archive that torch.save wrote");
+    let tensor = |(name, tensor): (String, pth::PthTensor)| {
+        let kind = match tensor.precision {
+            Precision::Half => Kind::Half,
+            Precision::Single => Kind::Float,
+            Precision::Double => Kind::Double,
+        };
+        let values = Tensor::f_from_data_size(&tensor.bytes, &tensor.shape, kind);
+        let values = values.map_err(|error| refuse(error.to_string()))?;
+        Ok((name, values.to_kind(Kind::Float)))
+    };
+    pth::tensors(bytes).map_err(refuse)?.into_iter().map(tensor).collect()
 }
 
 fn from_safetensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {

@@ -159,7 +159,7 @@ impl Method for KNpsvcpp {
         Some(self.scheme)
     }
 
-    /// Fits that differ in `c` and `gamma` often have the same iterations, see [`path`].
+    /// Fits that differ in `c` and `gamma` often have the same iterations, see the module `path`.
     fn chain_key(&self) -> ChainKey {
         let common = Self { c: 0.0, gamma: 0.0, ..self.clone() };
         ChainKey::new(&common, &[-self.c, self.gamma], self.r1)

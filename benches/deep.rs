@@ -102,10 +102,7 @@ fn training(folder: &Path, epochs: usize, frozen_batch_norms: &str) -> f64 {
         .args("run spec.yaml --data data --offline --quiet".split(' '))
         .current_dir(folder)
         .status();
-    assert!(
-        status.is_ok_and(|status| status.success()),
-        "the program ends well"
-    );
+    assert!(status.is_ok_and(|status| status.success()), "the program ends well");
     begun.elapsed().as_secs_f64()
 }
 
@@ -115,10 +112,7 @@ fn features() -> bool {
     textures::write_images(&folder.path().join("data/dtd"), IMAGES);
     let weights = folder.path().join("data/weights");
     std::fs::create_dir_all(&weights).expect("a folder for weights");
-    textures::write_weights(
-        &weights.join("untrained.safetensors"),
-        &textures::resnet18(),
-    );
+    textures::write_weights(&weights.join("untrained.safetensors"), &textures::resnet18());
     // The vectors of the dataset, which the encoder makes before any training, are kept on disk by the first run.
     training(folder.path(), 1, "evaluation");
     // Batch norms in training mode need every image in every epoch.
@@ -159,9 +153,7 @@ impl Peer {
         let mut line = String::new();
         let output = self.process.stdout.as_mut().expect("a pipe");
         // One line per question, so nothing is left behind in the buffer.
-        BufReader::new(output)
-            .read_line(&mut line)
-            .expect("it answers");
+        BufReader::new(output).read_line(&mut line).expect("it answers");
         line.trim().parse().expect("a number of seconds")
     }
 }
@@ -181,26 +173,16 @@ fn pytorch(python: &str) -> bool {
     textures::write_weights(&weights, &textures::resnet34());
     let store = Store::new(Some(folder.path().to_path_buf()), true);
     let dataset = store.load("dtd").expect("images were written");
-    let spec = EncoderSpec {
-        size: SIDE,
-        ..EncoderSpec::default()
-    };
+    let spec = EncoderSpec { size: SIDE, ..EncoderSpec::default() };
     let encoder = Encoder::new(spec, weights).expect("weights were written");
-    let images = dataset
-        .images
-        .expect("a collection of images")
-        .resized(SIDE);
+    let images = dataset.images.expect("a collection of images").resized(SIDE);
     let training: Vec<usize> = (0..TRAINED).collect();
     let samples = Samples {
         x: Array2::zeros((TRAINED, 512)),
         y: training.iter().map(|&i| dataset.y[i]).collect(),
         images: Some(images.select(&training)),
     };
-    let data = TrainingData {
-        samples: &samples,
-        classes: 2,
-        encoder: Some(&encoder),
-    };
+    let data = TrainingData { samples: &samples, classes: 2, encoder: Some(&encoder) };
     let encode = || {
         let begun = Instant::now();
         networks::features(&images, &encoder, "cpu", None, || ()).expect("the images are encoded");
@@ -211,11 +193,7 @@ fn pytorch(python: &str) -> bool {
         let trace = train(&data, "cross-entropy", training);
         trace[1].seconds.expect("epochs are timed") / (TRAINED / BATCH) as f64
     };
-    let mut is_slow = compare(
-        "a step of fine-tuning",
-        step,
-        Peer::new(python, "step", TRAINED),
-    );
+    let mut is_slow = compare("a step of fine-tuning", step, Peer::new(python, "step", TRAINED));
     is_slow |= compare("encoding", encode, Peer::new(python, "encode", ENCODED));
     is_slow
 }
@@ -253,11 +231,7 @@ fn main() {
     let mut is_slow = false;
     for classes in [10, 102] {
         let samples = samples(classes);
-        let data = TrainingData {
-            samples: &samples,
-            classes,
-            encoder: None,
-        };
+        let data = TrainingData { samples: &samples, classes, encoder: None };
         let (mut plain, mut levelled) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             plain.push(step(&data, "cross-entropy"));

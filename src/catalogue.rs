@@ -35,12 +35,6 @@ pub fn catalogue() -> Catalogue {
         .collect();
     // Tables of the appendix have no number that `reproduces` could name.
     let tables = paper::tables().iter();
-    let tables = tables
-        .filter_map(|table| table.table.parse().ok())
-        .collect();
-    Catalogue {
-        methods,
-        datasets,
-        tables,
-    }
+    let tables = tables.filter_map(|table| table.table.parse().ok()).collect();
+    Catalogue { methods, datasets, tables }
 }

@@ -239,9 +239,7 @@ fn parse_device(text: &str) -> Result<String, String> {
     match text.strip_prefix("cuda:") {
         Some(number) if is_number(number) => Ok(text.to_owned()),
         None if text == "cpu" => Ok(text.to_owned()),
-        _ => Err(format!(
-            "`{text}` is no device, expected cpu or cuda:N as in cuda:0"
-        )),
+        _ => Err(format!("`{text}` is no device, expected cpu or cuda:N as in cuda:0")),
     }
 }
 
@@ -263,9 +261,7 @@ fn parse_slurm_size(text: &str) -> Result<String, String> {
 
 fn parse_slurm_name(text: &str) -> Result<String, String> {
     let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "._:,-".contains(c));
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._:,-".contains(c));
     is_name
         .then(|| text.to_owned())
         .ok_or_else(|| format!("`{text}` is no name, expected letters, digits and . _ : , -"))
@@ -273,9 +269,7 @@ fn parse_slurm_name(text: &str) -> Result<String, String> {
 
 /// `8GB`, `500MB`, `2GiB` or plain bytes.
 fn parse_size(text: &str) -> Result<u64, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -286,16 +280,12 @@ fn parse_size(text: &str) -> Result<u64, String> {
         "mib" => 1024.0 * 1024.0,
         "gib" => 1024.0 * 1024.0 * 1024.0,
         other => {
-            return Err(format!(
-                "unknown unit `{other}`, expected KB, MB, GB or GiB"
-            ));
+            return Err(format!("unknown unit `{other}`, expected KB, MB, GB or GiB"));
         }
     };
     match number.parse::<f64>() {
         Ok(number) if number > 0.0 && number * factor < 1e18 => Ok((number * factor) as u64),
-        _ => Err(format!(
-            "`{number}` is no size, expected a number such as 8GB"
-        )),
+        _ => Err(format!("`{number}` is no size, expected a number such as 8GB")),
     }
 }
 
@@ -324,9 +314,7 @@ mod tests {
         for good in ["cpu", "cuda:0", "cuda:12"] {
             assert_eq!(parse_device(good).as_deref(), Ok(good));
         }
-        for bad in [
-            "gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda:999", "CPU", "",
-        ] {
+        for bad in ["gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:+1", "cuda:999", "CPU", ""] {
             assert!(parse_device(bad).is_err(), "{bad}");
         }
     }
@@ -336,11 +324,7 @@ mod tests {
         assert_eq!(parse_size("8GB"), Ok(8_000_000_000));
         assert_eq!(parse_size("1.5gib"), Ok(1_610_612_736));
         assert_eq!(parse_size("100"), Ok(100));
-        assert!(
-            parse_size("8 parsecs")
-                .unwrap_err()
-                .contains("unknown unit")
-        );
+        assert!(parse_size("8 parsecs").unwrap_err().contains("unknown unit"));
         assert!(parse_size("").is_err());
     }
 }

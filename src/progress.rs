@@ -78,12 +78,7 @@ impl Display {
             total_work: 0.0,
             training: HashMap::new(),
         };
-        Self {
-            quiet,
-            bar,
-            download: Mutex::new(Download::new(quiet)),
-            state: Mutex::new(state),
-        }
+        Self { quiet, bar, download: Mutex::new(Download::new(quiet)), state: Mutex::new(state) }
     }
 
     /// A dataset is being read, or downloaded first.
@@ -91,10 +86,7 @@ impl Display {
         if self.quiet {
             return;
         }
-        let mut download = self
-            .download
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut download = self.download.lock().unwrap_or_else(|poison| poison.into_inner());
         match event {
             Loading::Download(progress) => {
                 // Two bars at once would overwrite each other.
@@ -118,10 +110,7 @@ impl Display {
     /// All datasets are there.
     pub fn loaded(&self) {
         self.clear();
-        self.download
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
-            .finish();
+        self.download.lock().unwrap_or_else(|poison| poison.into_inner()).finish();
     }
 
     fn clear(&self) {
@@ -134,17 +123,13 @@ impl Display {
     fn show(&self, template: &str) {
         self.bar.set_draw_target(ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(template);
-        self.bar
-            .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     }
 }
 
 impl Observer for Display {
     fn begin(&self, total: usize, resumed: usize, work: f64) {
-        let mut state = self
-            .state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
         state.begun = Instant::now();
         (state.total, state.total_work) = (total, work);
         if self.quiet {
@@ -166,10 +151,7 @@ impl Observer for Display {
         if self.quiet {
             return;
         }
-        let mut state = self
-            .state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
         state.cells += 1;
         state.work += work;
         state.training.remove(&record.cell);
@@ -193,15 +175,8 @@ impl Observer for Display {
         if self.quiet {
             return;
         }
-        let mut state = self
-            .state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
-        let Epochs {
-            seconds,
-            seconds_left,
-            ..
-        } = training.epochs;
+        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
+        let Epochs { seconds, seconds_left, .. } = training.epochs;
         let done = training.work * seconds / (seconds + seconds_left).max(f64::MIN_POSITIVE);
         state.training.insert(training.cell.to_owned(), done);
         let line = epoch_line(training, state.seconds_left());
@@ -240,13 +215,7 @@ impl Observer for Display {
 
 /// How far a training is; `run_left` is the time to the end of the run.
 fn epoch_line(training: &Training<'_>, run_left: f64) -> String {
-    let Training {
-        dataset,
-        label,
-        split,
-        epochs,
-        ..
-    } = training;
+    let Training { dataset, label, split, epochs, .. } = training;
     let (done, all) = (epochs.done, epochs.all);
     let (left, run_left) = (duration(epochs.seconds_left), duration(run_left));
     format!(
@@ -255,12 +224,7 @@ fn epoch_line(training: &Training<'_>, run_left: f64) -> String {
 }
 
 fn sentence(record: &Record) -> String {
-    let Record {
-        dataset,
-        label,
-        split,
-        ..
-    } = record;
+    let Record { dataset, label, split, .. } = record;
     let outcome = match (record.status, record.accuracy, record.fit_seconds) {
         (Status::Ok, Some(accuracy), Some(seconds)) => format!("{accuracy:.2} % in {seconds:.2} s"),
         (Status::Skipped, ..) => "skipped".to_owned(),
@@ -279,11 +243,7 @@ pub struct Download {
 
 impl Download {
     pub fn new(quiet: bool) -> Self {
-        Self {
-            quiet,
-            bar: ProgressBar::hidden(),
-            file: <_>::default(),
-        }
+        Self { quiet, bar: ProgressBar::hidden(), file: <_>::default() }
     }
 
     pub fn update(&mut self, progress: data::Progress<'_>) {
@@ -295,8 +255,7 @@ impl Download {
                 let style = ProgressStyle::with_template(
                     "{msg:24} {bar:32.cyan} {bytes}/{total_bytes} {bytes_per_sec} ETA {eta}",
                 );
-                self.bar
-                    .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+                self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
                 self.bar.set_draw_target(ProgressDrawTarget::stderr());
                 self.bar.reset();
                 self.bar.set_message(progress.file.to_owned());
@@ -317,10 +276,7 @@ impl Download {
             return None;
         }
         self.file = file;
-        Some(format!(
-            "downloading {} of {}",
-            progress.file, progress.dataset
-        ))
+        Some(format!("downloading {} of {}", progress.file, progress.dataset))
     }
 
     pub fn finish(&self) {
@@ -340,18 +296,10 @@ mod tests {
             label: "D-NPSVC++",
             split: 0,
             work: 1.0,
-            epochs: Epochs {
-                done: 3,
-                all: 50,
-                seconds: 60.0,
-                seconds_left: 180.0,
-            },
+            epochs: Epochs { done: 3, all: 50, seconds: 60.0, seconds_left: 180.0 },
         };
         let line = epoch_line(&training, 7200.0);
-        assert!(
-            line.starts_with("flowers102 split 0 D-NPSVC++: epoch 3 of 50, about "),
-            "{line}"
-        );
+        assert!(line.starts_with("flowers102 split 0 D-NPSVC++: epoch 3 of 50, about "), "{line}");
         // A quarter of the only cell is done.
         let display = Display::new(false);
         display.begin(1, 0, 1.0);
@@ -369,12 +317,7 @@ mod tests {
         let mut said = Vec::new();
         for (dataset, file) in [("a", "x"), ("a", "x"), ("a", "y"), ("b", "y"), ("b", "y")] {
             let (done, total) = (said.len() as u64, None);
-            said.extend(download.announcement(&data::Progress {
-                dataset,
-                file,
-                done,
-                total,
-            }));
+            said.extend(download.announcement(&data::Progress { dataset, file, done, total }));
         }
         let expected = ["x of a", "y of a", "y of b"].map(|file| format!("downloading {file}"));
         assert_eq!(said, expected);

@@ -33,12 +33,7 @@ fn a_published_experiment_without_its_data() {
     assert_says(&ended.out, &["300 cells done, 0 failed, 0 skipped, 0 left"]);
     assert_says(
         last_line(&ended),
-        &[
-            "60 cells cannot run here",
-            "no folder `chg`",
-            "labicvl.github.io",
-            "chg",
-        ],
+        &["60 cells cannot run here", "no folder `chg`", "labicvl.github.io", "chg"],
     );
     assert_says(
         &ended.err,
@@ -56,10 +51,7 @@ fn narrower_runs_of_a_published_experiment_without_its_data() {
     let folder = clone_of(&["table2"]);
     for (only, code) in [
         ("--only dataset=pendigits", 0),
-        (
-            "--only dataset=pendigits --only split=0 --only method=svm",
-            0,
-        ),
+        ("--only dataset=pendigits --only split=0 --only method=svm", 0),
         ("--only dataset=usps", 0),
         ("--only dataset=chg", 3),
         ("--shard 1/4", 3),
@@ -140,29 +132,16 @@ fn reproducing_published_experiments_without_their_data() {
     assert_eq!(code, Some(3), "{said}");
     assert_says(&said, &["not complete: table2"]);
     let none: [PathBuf; 0] = [];
-    assert_eq!(
-        differences(&before, &folder.path("results")),
-        none,
-        "{said}"
-    );
+    assert_eq!(differences(&before, &folder.path("results")), none, "{said}");
     // A page over some of the experiments would lose the others.
     let ended = folder.run("render results/table2 results/schemes");
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert_eq!(
-        differences(&before, &folder.path("results")),
-        none,
-        "{}",
-        ended.out
-    );
+    assert_eq!(differences(&before, &folder.path("results")), none, "{}", ended.out);
     // To start over needs the data.
     let (code, said) = reproduce(&["--fresh", "schemes"]);
     assert_ne!(code, Some(0), "{said}");
     assert_says(&said, &["--fresh cannot compute `binalpha` again"]);
-    assert_eq!(
-        differences(&before, &folder.path("results")),
-        none,
-        "{said}"
-    );
+    assert_eq!(differences(&before, &folder.path("results")), none, "{said}");
 }
 
 #[test]
@@ -232,10 +211,7 @@ fn more_splits_of_data_that_is_gone() {
 fn another_spec_for_data_that_is_absent() {
     let folder = clone_of(&["table2"]);
     let spec = fs::read_to_string(folder.path("experiments/table2.yaml")).unwrap();
-    folder.write(
-        "experiments/table2.yaml",
-        spec.replace("seed: 2024", "seed: 7"),
-    );
+    folder.write("experiments/table2.yaml", spec.replace("seed: 2024", "seed: 7"));
     for command in ["run", "check", "run --only dataset=pendigits"] {
         let command = format!("{command} experiments/table2.yaml --offline");
         let ended = changes_nothing(&folder, &command, 2);
@@ -249,10 +225,7 @@ fn another_spec_for_data_that_is_absent() {
         );
     }
     // One other parameter is enough.
-    folder.write(
-        "experiments/table2.yaml",
-        spec.replace("svm: {c: 1}", "svm: {c: 2}"),
-    );
+    folder.write("experiments/table2.yaml", spec.replace("svm: {c: 1}", "svm: {c: 2}"));
     let ended = changes_nothing(&folder, "run experiments/table2.yaml --offline", 2);
     assert_says(&ended.err, &["so 10 finished cells of `binalpha`"]);
     // Without its plan, nobody knows which cells are whose.
@@ -278,11 +251,7 @@ fn changed_data_is_announced_and_never_mixed() {
     folder.write("a.csv", table(100.0) + "5,5,p\n");
     let said = ["the data of `a` changed", &former[..12], "this machine has"];
     // Whoever only looks, or runs something else, changes nothing.
-    for command in [
-        "run two.yaml --dry-run",
-        "check two.yaml",
-        "run two.yaml --only dataset=b",
-    ] {
+    for command in ["run two.yaml --dry-run", "check two.yaml", "run two.yaml --only dataset=b"] {
         let ended = changes_nothing(&folder, command, 0);
         assert_says(&ended.err, &said);
     }
@@ -303,9 +272,8 @@ fn changed_data_is_announced_and_never_mixed() {
     assert_eq!(row(&rows, "b"), row(&old_rows, "b"));
     // One split of the SVM and none of the other method: nothing of the former six cells.
     let fields = |line: &str| -> Vec<String> { line.split(',').map(str::to_owned).collect() };
-    let splits: Vec<String> = (row(&rows, "a").iter())
-        .map(|line| fields(line)[3].clone())
-        .collect();
+    let splits: Vec<String> =
+        (row(&rows, "a").iter()).map(|line| fields(line)[3].clone()).collect();
     assert_eq!(splits, ["1", "0"], "{rows}");
     assert_eq!(
         folder.run("status results/two").out.lines().next().unwrap(),
@@ -333,10 +301,7 @@ fn only_a_finished_cell_switches_the_row_of_changed_data() {
     assert_eq!(ended.code, 3, "{}", ended.err);
     assert_eq!(hash_of(&folder, 0), former);
     let new = fs::read(folder.path("results/two/table.csv")).unwrap();
-    assert_eq!(
-        String::from_utf8(new).unwrap(),
-        String::from_utf8(old).unwrap()
-    );
+    assert_eq!(String::from_utf8(new).unwrap(), String::from_utf8(old).unwrap());
 }
 
 /// Every dataset is in the provenance with the data that its cells were computed from.
@@ -373,10 +338,7 @@ fn what_left_the_spec_is_remembered() {
         folder.write("two.yaml", SPEC);
         let ended = folder.run("run two.yaml");
         assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-        assert_eq!(
-            fs::read(folder.path("results/two/table.csv")).unwrap(),
-            before
-        );
+        assert_eq!(fs::read(folder.path("results/two/table.csv")).unwrap(), before);
     }
 }
 
@@ -389,10 +351,7 @@ fn cells_that_leave_the_tables_are_announced() {
     let ended = changes_nothing(&folder, only, 2);
     assert_says(
         &ended.err,
-        &[
-            "the spec changed, so 10 finished cells in results/two would leave the tables",
-            "--out",
-        ],
+        &["the spec changed, so 10 finished cells in results/two would leave the tables", "--out"],
     );
     for command in ["check two.yaml", "run two.yaml --dry-run"] {
         let ended = changes_nothing(&folder, command, 0);
@@ -426,10 +385,7 @@ fn tables_whose_ledger_is_gone_are_kept() {
         }
         for command in ["run two.yaml", "render results/two", "check two.yaml"] {
             let ended = changes_nothing(&folder, command, 2);
-            assert_says(
-                &ended.err,
-                &["results/two has no ledger any more", "--fresh"],
-            );
+            assert_says(&ended.err, &["results/two has no ledger any more", "--fresh"]);
         }
     }
     fs::write(&path, bytes).unwrap();
@@ -441,15 +397,11 @@ fn figures_whose_traces_are_gone_are_kept() {
     let folder = clone_of(&["fig-convergence"]);
     let traces = folder.path("results/fig-convergence/traces");
     fs::rename(&traces, folder.path("traces")).unwrap();
-    for command in [
-        "run experiments/fig-convergence.yaml --offline",
-        "render results/fig-convergence",
-    ] {
+    for command in
+        ["run experiments/fig-convergence.yaml --offline", "render results/fig-convergence"]
+    {
         let ended = changes_nothing(&folder, command, 1);
-        assert_says(
-            &ended.err,
-            &["figures/", "cannot be drawn again", "restore"],
-        );
+        assert_says(&ended.err, &["figures/", "cannot be drawn again", "restore"]);
     }
     fs::rename(folder.path("traces"), &traces).unwrap();
     changes_nothing(&folder, "render results/fig-convergence", 0);
@@ -463,10 +415,7 @@ fn damaged_descriptions_are_never_replaced() {
         let text = fs::read_to_string(folder.path(&path)).unwrap();
         folder.write(&path, format!("<<<<<<< HEAD\n{text}"));
         let ended = changes_nothing(&folder, "run two.yaml", 2);
-        assert_says(
-            &ended.err,
-            &[&path, "is damaged", "restore it, or delete it"],
-        );
+        assert_says(&ended.err, &[&path, "is damaged", "restore it, or delete it"]);
     }
 }
 
@@ -495,11 +444,7 @@ fn provenance_lists_the_runs_that_recorded_cells() {
     ] {
         assert_eq!(folder.run(command).code, 0);
         let provenance = json(&folder, "results/two/provenance.json");
-        assert_eq!(
-            provenance["runs"].as_array().unwrap().len(),
-            runs,
-            "{command}"
-        );
+        assert_eq!(provenance["runs"].as_array().unwrap().len(), runs, "{command}");
     }
     // A folder of version 0.1 has no such list: its keys at the top are the first run.
     let mut provenance = json(&folder, "results/two/provenance.json");
@@ -532,9 +477,7 @@ fn a_folder_that_version_0_1_damaged_is_repaired() {
     let mut damaged = ledger.clone();
     for cell in plan["cells"].as_array_mut().unwrap() {
         if cell["dataset"] == 0 {
-            let line = ledger
-                .lines()
-                .find(|line| line.contains(cell["cell"].as_str().unwrap()));
+            let line = ledger.lines().find(|line| line.contains(cell["cell"].as_str().unwrap()));
             let mut record: Value = serde_json::from_str(line.unwrap()).unwrap();
             let placeholder = format!("damaged{}{}", cell["method"], cell["split"]);
             cell["cell"] = json!(placeholder);
@@ -546,10 +489,7 @@ fn a_folder_that_version_0_1_damaged_is_repaired() {
         }
     }
     let mut splits = json(&folder, "results/two/splits.json");
-    splits
-        .as_object_mut()
-        .unwrap()
-        .retain(|_, split| split["dataset"] == "b");
+    splits.as_object_mut().unwrap().retain(|_, split| split["dataset"] == "b");
     let mut provenance = json(&folder, "results/two/provenance.json");
     provenance.as_object_mut().unwrap().remove("runs");
     provenance["data"][0]["sha256"] = json!("");
@@ -574,16 +514,9 @@ fn a_folder_that_version_0_1_damaged_is_repaired() {
     assert_eq!(provenance["data"][0]["sha256"], hash_of(&folder, 0));
     // Apart from the ledger, which keeps the skips, and the lists of what was computed when, all is as it was.
     let changed = differences(&before, &folder.path("results"));
-    let expected = [
-        "two/ledger.jsonl",
-        "two/outputs.json",
-        "two/provenance.json",
-    ]
-    .map(PathBuf::from);
-    assert!(
-        changed.iter().all(|name| expected.contains(name)),
-        "{changed:?}"
-    );
+    let expected =
+        ["two/ledger.jsonl", "two/outputs.json", "two/provenance.json"].map(PathBuf::from);
+    assert!(changed.iter().all(|name| expected.contains(name)), "{changed:?}");
 }
 
 #[test]
@@ -606,22 +539,14 @@ fn files_that_are_deleted_come_back() {
 fn a_folder_of_another_experiment_is_refused() {
     let folder = finished();
     folder.write("other.yaml", SPEC.replace("name: two", "name: other"));
-    let said = [
-        "results/two holds the experiment `two`, not `other`",
-        "--out",
-    ];
-    for command in [
-        "run other.yaml --out results/two",
-        "run other.yaml --out results/two --fresh",
-    ] {
+    let said = ["results/two holds the experiment `two`, not `other`", "--out"];
+    for command in ["run other.yaml --out results/two", "run other.yaml --out results/two --fresh"]
+    {
         assert_says(&changes_nothing(&folder, command, 2).err, &said);
     }
     // Without a plan, the ledger knows whose it is.
     fs::remove_file(folder.path("results/two/plan.json")).unwrap();
-    assert_says(
-        &changes_nothing(&folder, "run other.yaml --out results/two", 2).err,
-        &said,
-    );
+    assert_says(&changes_nothing(&folder, "run other.yaml --out results/two", 2).err, &said);
     let other = folder.run("run other.yaml");
     assert_eq!(other.code, 0, "{}", other.err);
     let ended = folder.run("merge results/other --out results/two");
@@ -631,10 +556,7 @@ fn a_folder_of_another_experiment_is_refused() {
 #[test]
 fn merging_takes_what_each_folder_knows() {
     let folder = Folder::new();
-    folder.write(
-        "two.yaml",
-        SPEC.replace("  - files: {name: b, train: b.csv}\n", "  - usps\n"),
-    );
+    folder.write("two.yaml", SPEC.replace("  - files: {name: b, train: b.csv}\n", "  - usps\n"));
     folder.write("a.csv", table(0.0));
     // One machine has a.csv only; of the other one, which had usps, this is what its plan says.
     assert_eq!(folder.run("run two.yaml --offline --out one").code, 3);
@@ -658,17 +580,8 @@ fn merging_takes_what_each_folder_knows() {
     let merged = json(&folder, "one/plan.json");
     assert_eq!(merged["datasets"], plan["datasets"]);
     assert_eq!(merged["cells"], plan["cells"]);
-    assert_eq!(
-        json(&folder, "one/splits.json").as_object().unwrap().len(),
-        4
-    );
-    assert_eq!(
-        json(&folder, "one/provenance.json")["runs"]
-            .as_array()
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(json(&folder, "one/splits.json").as_object().unwrap().len(), 4);
+    assert_eq!(json(&folder, "one/provenance.json")["runs"].as_array().unwrap().len(), 2);
 }
 
 /// Cells of another spec are other cells, even where the methods have the same names.
@@ -695,10 +608,7 @@ fn merging_never_mixes_parameters() {
 #[test]
 fn a_shard_keeps_what_another_one_knows() {
     let folder = Folder::new();
-    folder.write(
-        "two.yaml",
-        SPEC.replace("  - files: {name: b, train: b.csv}\n", "  - usps\n"),
-    );
+    folder.write("two.yaml", SPEC.replace("  - files: {name: b, train: b.csv}\n", "  - usps\n"));
     folder.write("a.csv", table(0.0));
     assert_eq!(folder.run("run two.yaml --offline --shard 1/2").code, 3);
     // What a shard with the data of usps writes.
@@ -708,16 +618,9 @@ fn a_shard_keeps_what_another_one_knows() {
     row.insert("hash".to_owned(), json!("ab"));
     folder.write("results/two/plan.json", plan.to_string());
     assert_eq!(folder.run("run two.yaml --offline --shard 2/2").code, 3);
-    assert_eq!(
-        json(&folder, "results/two/plan.json")["datasets"],
-        plan["datasets"]
-    );
+    assert_eq!(json(&folder, "results/two/plan.json")["datasets"], plan["datasets"]);
     let runs = |shard: &str| {
-        json(
-            &folder,
-            &format!("results/two/shards/{shard}.provenance.json"),
-        )["runs"]
-            .clone()
+        json(&folder, &format!("results/two/shards/{shard}.provenance.json"))["runs"].clone()
     };
     assert_eq!(runs("1-of-2")[0]["shard"], "1-of-2");
     assert_eq!(folder.run("merge results/two").code, 3);
@@ -739,27 +642,14 @@ fn the_index_page_comes_back_and_keeps_its_experiments() {
         fs::remove_file(folder.path("results/index.html")).unwrap();
         assert_eq!(folder.run(command).code, 0, "{command}");
         let none: [PathBuf; 0] = [];
-        assert_eq!(
-            differences(&before, &folder.path("results")),
-            none,
-            "{command}"
-        );
+        assert_eq!(differences(&before, &folder.path("results")), none, "{command}");
     }
     // A page over more experiments has them all.
-    assert_eq!(
-        folder
-            .run("render results/fig-convergence results/fig-tsne")
-            .code,
-        0
-    );
+    assert_eq!(folder.run("render results/fig-convergence results/fig-tsne").code, 0);
     let page = fs::read_to_string(folder.path("results/index.html")).unwrap();
     assert_says(
         &page,
-        &[
-            "schemes/report.html",
-            "fig-tsne/report.html",
-            "fig-convergence/report.html",
-        ],
+        &["schemes/report.html", "fig-tsne/report.html", "fig-convergence/report.html"],
     );
 }
 

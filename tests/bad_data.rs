@@ -16,10 +16,7 @@ fn refusal(name: &str, bytes: impl AsRef<[u8]>) -> String {
 fn refusal_with(name: &str, bytes: impl AsRef<[u8]>, label: Option<&str>) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), bytes).unwrap();
-    let spec = FilesSpec {
-        label: label.map(str::to_owned),
-        ..files(name)
-    };
+    let spec = FilesSpec { label: label.map(str::to_owned), ..files(name) };
     let error = load_files(&spec, folder.path()).expect_err("bad data must be refused");
     assert!(!error.is_unavailable(), "bad content is no missing file");
     within(folder.path(), &error)
@@ -64,10 +61,7 @@ fn libsvm_indices_increase() {
 
 #[test]
 fn libsvm_tokens_are_pairs_of_numbers() {
-    assert_eq!(
-        refusal("a.txt", "1 1:1\n1 2\n"),
-        "a.txt:2:3: found `2`, expected `index:value`"
-    );
+    assert_eq!(refusal("a.txt", "1 1:1\n1 2\n"), "a.txt:2:3: found `2`, expected `index:value`");
     assert_eq!(
         refusal("a.txt", "1 x:1\n"),
         "a.txt:1:3: found index `x`, expected a whole number from 1"
@@ -76,10 +70,7 @@ fn libsvm_tokens_are_pairs_of_numbers() {
         refusal("a.txt", "1 12:abc\n"),
         "a.txt:1:6: found value `abc`, expected a finite number"
     );
-    assert_eq!(
-        refusal("a.txt", "1:2 3:4\n"),
-        "a.txt:1:1: found `1:2`, expected a label"
-    );
+    assert_eq!(refusal("a.txt", "1:2 3:4\n"), "a.txt:1:1: found `1:2`, expected a label");
 }
 
 #[test]
@@ -88,9 +79,7 @@ fn libsvm_indices_do_not_decide_how_much_is_allocated() {
         refusal("a.txt", "1 4000000000:1\n"),
         "a.txt:1:3: found index `4000000000`, expected an index of at most 10000000"
     );
-    let wide: String = (0..100)
-        .map(|i| format!("{} 10000000:1\n", i % 2))
-        .collect();
+    let wide: String = (0..100).map(|i| format!("{} 10000000:1\n", i % 2)).collect();
     let said = refusal("a.txt", wide);
     let expected = "a.txt:1:3: found index `10000000`, which makes 100 samples of 10000000 features, \
                     expected at most ";
@@ -114,10 +103,7 @@ fn values_are_finite() {
     write("x-labels.npy", npy("|u1", "(2,)", &[1, 2]));
     let spec = files("x.npy");
     assert_eq!(
-        within(
-            folder.path(),
-            &load_files(&spec, folder.path()).unwrap_err()
-        ),
+        within(folder.path(), &load_files(&spec, folder.path()).unwrap_err()),
         "x.npy, row 2, column 1: found `NaN`, expected a finite number"
     );
 }
@@ -187,10 +173,7 @@ fn there_are_at_least_two_classes_of_two_samples() {
 #[test]
 fn empty_files_are_named() {
     for name in ["a.txt", "a.csv", "a.bz2"] {
-        assert_eq!(
-            refusal(name, ""),
-            format!("{name}: found an empty file, expected samples")
-        );
+        assert_eq!(refusal(name, ""), format!("{name}: found an empty file, expected samples"));
     }
     assert_eq!(
         refusal("a.txt", "\n\n# nothing\n"),
@@ -204,9 +187,7 @@ fn empty_files_are_named() {
 
 #[test]
 fn cut_or_damaged_compressed_files_are_named() {
-    let text: String = (0..2000)
-        .map(|i| format!("{} 1:{}\n", i % 2, i * i))
-        .collect();
+    let text: String = (0..2000).map(|i| format!("{} 1:{}\n", i % 2, i * i)).collect();
     let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
     bz2.write_all(text.as_bytes()).unwrap();
     let bz2 = bz2.finish().unwrap();
@@ -238,10 +219,7 @@ fn cut_or_damaged_compressed_files_are_named() {
 fn a_missing_file_is_named() {
     let spec = files("nowhere.txt");
     let folder = tempfile::tempdir().unwrap();
-    let error = within(
-        folder.path(),
-        &load_files(&spec, folder.path()).unwrap_err(),
-    );
+    let error = within(folder.path(), &load_files(&spec, folder.path()).unwrap_err());
     assert!(error.starts_with("failed to read nowhere.txt: "), "{error}");
 }
 
@@ -296,11 +274,8 @@ fn data_with_another_hash_is_refused_with_both_hashes() {
         .into_iter()
         .zip(&data.y)
         .map(|(row, class)| {
-            let entries: Vec<_> = row
-                .iter()
-                .enumerate()
-                .map(|(j, v)| format!("{}:{v}", j + 1))
-                .collect();
+            let entries: Vec<_> =
+                row.iter().enumerate().map(|(j, v)| format!("{}:{v}", j + 1)).collect();
             format!("{class} {}\n", entries.join(" "))
         })
         .collect();
@@ -311,10 +286,7 @@ fn data_with_another_hash_is_refused_with_both_hashes() {
     write("pendigits", &lines[..7494]);
     write("pendigits.t", &lines[7494..]);
     let (_, result) = data::verify(&store, &["pendigits"]).remove(0);
-    let Err(DataError::Hash {
-        found, expected, ..
-    }) = &result
-    else {
+    let Err(DataError::Hash { found, expected, .. }) = &result else {
         panic!("expected a hash error, found {result:?}");
     };
     assert_eq!(*expected, right);
@@ -363,8 +335,5 @@ fn missing_data_says_what_to_get_and_where_to_put_it() {
     assert!(said.contains(&lacks), "{said}");
     assert!(said.ends_with(&format!("into {textures}")), "{said}");
     let error = store.load("uspss").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "there is no dataset `uspss`, did you mean `usps`?"
-    );
+    assert_eq!(error.to_string(), "there is no dataset `uspss`, did you mean `usps`?");
 }

@@ -45,10 +45,7 @@ fn file_refusal(name: &str, contents: impl AsRef<[u8]>) -> String {
     let folder = Folder::new();
     folder.write(name, contents);
     let entry = format!("files: {{train: {name}}}");
-    folder.write(
-        "spec.yaml",
-        SPEC.replace("optdigits: {subsample: 100}", &entry),
-    );
+    folder.write("spec.yaml", SPEC.replace("optdigits: {subsample: 100}", &entry));
     refusal(&folder, "")
 }
 
@@ -56,18 +53,12 @@ fn file_refusal(name: &str, contents: impl AsRef<[u8]>) -> String {
 fn data_refusal(name: &str, file: &str, contents: &[u8]) -> String {
     let folder = Folder::new();
     folder.write(&format!("data/{name}/{file}"), contents);
-    folder.write(
-        "spec.yaml",
-        SPEC.replace("optdigits: {subsample: 100}", name),
-    );
+    folder.write("spec.yaml", SPEC.replace("optdigits: {subsample: 100}", name));
     let said = refusal(&folder, "--data data");
     let verify = folder.run(&format!("data verify {name} --data data --offline"));
     // The same sentence, without a spec to point into.
     let sentence = said.strip_prefix("spec.yaml:3:5: ").unwrap();
-    assert_eq!(
-        (verify.code, verify.err),
-        (2, format!("npsvcpp: {sentence}"))
-    );
+    assert_eq!((verify.code, verify.err), (2, format!("npsvcpp: {sentence}")));
     said
 }
 
@@ -81,35 +72,17 @@ fn assert_says(said: &str, parts: &[&str]) {
 #[test]
 fn unknown_keys() {
     let said = spec_refusal("splits:", "split:");
-    assert_says(
-        &said,
-        &[
-            "spec.yaml:4:1: unknown key `split`",
-            "did you mean `splits`?",
-        ],
-    );
+    assert_says(&said, &["spec.yaml:4:1: unknown key `split`", "did you mean `splits`?"]);
     let said = spec_refusal("{c: 1}", "{C: 1}");
-    assert_says(
-        &said,
-        &["spec.yaml:7:13: unknown", "`C`", "did you mean `c`?"],
-    );
+    assert_says(&said, &["spec.yaml:7:13: unknown", "`C`", "did you mean `c`?"]);
     let said = spec_refusal("{repeats: 2}", "{repeat: 2}");
-    assert_says(
-        &said,
-        &[
-            "spec.yaml:4:10: unknown key `repeat`",
-            "did you mean `repeats`?",
-        ],
-    );
+    assert_says(&said, &["spec.yaml:4:10: unknown key `repeat`", "did you mean `repeats`?"]);
 }
 
 #[test]
 fn wrong_types() {
     let said = spec_refusal("repeats: 2", "repeats: two");
-    assert_says(
-        &said,
-        &["spec.yaml:4:19:", "two", "expected a whole number"],
-    );
+    assert_says(&said, &["spec.yaml:4:19:", "two", "expected a whole number"]);
     let said = spec_refusal("{c: 1}", "{c: one}");
     assert_says(&said, &["spec.yaml:7:16:", "one", "expected a number"]);
     let said = spec_refusal("name: spec", "name: [spec]");
@@ -119,36 +92,21 @@ fn wrong_types() {
 #[test]
 fn unknown_methods_and_datasets() {
     let said = spec_refusal("- twsvm", "- twsmv");
-    assert_says(
-        &said,
-        &["spec.yaml:7:5:", "`twsmv`", "did you mean `twsvm`?"],
-    );
+    assert_says(&said, &["spec.yaml:7:5:", "`twsmv`", "did you mean `twsvm`?"]);
     let said = spec_refusal("- optdigits", "- optdigit");
-    assert_says(
-        &said,
-        &["spec.yaml:3:5:", "`optdigit`", "did you mean `optdigits`?"],
-    );
+    assert_says(&said, &["spec.yaml:3:5:", "`optdigit`", "did you mean `optdigits`?"]);
 }
 
 #[test]
 fn parameters_out_of_their_range() {
     let said = spec_refusal("{c: 1}", "{c: -1}");
-    assert_says(
-        &said,
-        &[
-            "spec.yaml:7:16:",
-            "`c` of `twsvm` is -1, expected a number above 0",
-        ],
-    );
+    assert_says(&said, &["spec.yaml:7:16:", "`c` of `twsvm` is -1, expected a number above 0"]);
     let said = spec_refusal("{c: 1}", "{c: [1, -1]}");
     assert_says(&said, &["spec.yaml:7:20:", "-1, expected a number above 0"]);
     let said = spec_refusal("repeats: 2", "repeats: 0");
     assert_says(
         &said,
-        &[
-            "spec.yaml:4:19:",
-            "`splits.repeats` is 0, expected a whole number from 1",
-        ],
+        &["spec.yaml:4:19:", "`splits.repeats` is 0, expected a whole number from 1"],
     );
     let said = spec_refusal("{c: 1}", "{c: .nan}");
     assert_says(&said, &["spec.yaml:7:16:", "expected"]);
@@ -157,10 +115,7 @@ fn parameters_out_of_their_range() {
 #[test]
 fn all_problems_at_once() {
     let folder = Folder::new();
-    folder.write(
-        "spec.yaml",
-        SPEC.replace("- svm", "- vsm").replace("c: 1", "c: -1"),
-    );
+    folder.write("spec.yaml", SPEC.replace("- svm", "- vsm").replace("c: 1", "c: -1"));
     let said = refusal(&folder, "");
     assert_says(&said, &["spec.yaml:6:5:", "spec.yaml:7:16:"]);
 }
@@ -178,10 +133,7 @@ fn more_dimensions_than_training_samples() {
         &["spec.yaml:6:20: `d` is 7K = 70, expected at most the 60 training samples"],
     );
     // Cross-validation trains on less.
-    let said = spec_refusal(
-        "{c: 1}",
-        "{c: 1}\n  - k-npsvcpp: {d: [40, 41]}\nselect: {folds: 3}",
-    );
+    let said = spec_refusal("{c: 1}", "{c: 1}\n  - k-npsvcpp: {d: [40, 41]}\nselect: {folds: 3}");
     assert_says(
         &said,
         &[
@@ -194,23 +146,11 @@ fn more_dimensions_than_training_samples() {
 #[test]
 fn too_few_samples_or_classes() {
     let said = file_refusal("a.txt", "1 1:1\n1 1:2\n2 1:3\n");
-    assert_says(
-        &said,
-        &[
-            "a.txt: found a single sample of class `2`",
-            "at least two samples",
-        ],
-    );
+    assert_says(&said, &["a.txt: found a single sample of class `2`", "at least two samples"]);
     let said = file_refusal("a.txt", "7 1:1\n7 1:2\n");
-    assert_says(
-        &said,
-        &["a.txt: found only one class, `7`, expected at least two classes"],
-    );
+    assert_says(&said, &["a.txt: found only one class, `7`, expected at least two classes"]);
     let said = spec_refusal("subsample: 100", "subsample: 12");
-    assert_says(
-        &said,
-        &["optdigits with 12 samples: found a single sample of class `"],
-    );
+    assert_says(&said, &["optdigits with 12 samples: found a single sample of class `"]);
     let said = spec_refusal("subsample: 100", "subsample: 5000");
     assert_says(
         &said,
@@ -223,60 +163,34 @@ fn values_that_are_no_numbers() {
     let said = file_refusal("a.csv", "1,2,a\n3,nan,b\n");
     assert_says(&said, &["a.csv:2:3: found `nan`, expected a finite number"]);
     let said = file_refusal("a.txt", "1 1:1\n2 1:2 3:-inf\n");
-    assert_says(
-        &said,
-        &["a.txt:2:9: found value `-inf`, expected a finite number"],
-    );
+    assert_says(&said, &["a.txt:2:9: found value `-inf`, expected a finite number"]);
 }
 
 #[test]
 fn ragged_rows() {
     let said = file_refusal("a.csv", "1,2,a\n3,b\n");
-    assert_says(
-        &said,
-        &["a.csv:2:1: found 2 fields, expected 3 as in the first line"],
-    );
+    assert_says(&said, &["a.csv:2:1: found 2 fields, expected 3 as in the first line"]);
 }
 
 #[test]
 fn libsvm_indices() {
     let said = file_refusal("a.txt", "1 1:1\n2 0:5\n");
-    assert_says(
-        &said,
-        &["a.txt:2:3: found index `0`, expected indices from 1"],
-    );
+    assert_says(&said, &["a.txt:2:3: found index `0`, expected indices from 1"]);
     let said = file_refusal("a.txt", "1 1:1\n2 3:5 2:1\n");
-    assert_says(
-        &said,
-        &[
-            "a.txt:2:7: found index `2` after a higher one",
-            "indices that increase",
-        ],
-    );
+    assert_says(&said, &["a.txt:2:7: found index `2` after a higher one", "indices that increase"]);
 }
 
 #[test]
 fn truncated_bz2_files() {
-    let text: String = (0..5000)
-        .map(|i| format!("{} 1:{}\n", i % 2, i * i))
-        .collect();
+    let text: String = (0..5000).map(|i| format!("{} 1:{}\n", i % 2, i * i)).collect();
     let mut packer = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
     packer.write_all(text.as_bytes()).unwrap();
     let packed = packer.finish().unwrap();
     let half = &packed[..packed.len() / 2];
     let said = file_refusal("a.bz2", half);
-    assert_says(
-        &said,
-        &[
-            "a.bz2: found compressed data that ends early",
-            "a complete file",
-        ],
-    );
+    assert_says(&said, &["a.bz2: found compressed data that ends early", "a complete file"]);
     let said = data_refusal("usps", "usps.bz2", half);
-    assert_says(
-        &said,
-        &["data/usps/usps.bz2: found compressed data that ends early"],
-    );
+    assert_says(&said, &["data/usps/usps.bz2: found compressed data that ends early"]);
 }
 
 #[test]
@@ -286,18 +200,12 @@ fn truncated_mat_files() {
     let whole = fs::read(fixture).unwrap();
     for length in [1, 100, 128, 136, whole.len() / 2, whole.len() - 1] {
         let said = data_refusal("binalpha", "binaryalphadigs.mat", &whole[..length]);
-        assert_says(
-            &said,
-            &["data/binalpha/binaryalphadigs.mat", "found", "expected"],
-        );
+        assert_says(&said, &["data/binalpha/binaryalphadigs.mat", "found", "expected"]);
     }
     let said = data_refusal("binalpha", "binaryalphadigs.mat", &whole);
     assert_says(
         &said,
-        &[
-            "found 6 samples x 6 features x 2 classes",
-            "expected 1404 samples x 320",
-        ],
+        &["found 6 samples x 6 features x 2 classes", "expected 1404 samples x 320"],
     );
 }
 
@@ -308,10 +216,7 @@ fn empty_files() {
         assert_says(&said, &[name, "found an empty file, expected"]);
     }
     let said = data_refusal("20news", "20news_w100.mat", b"");
-    assert_says(
-        &said,
-        &["20news_w100.mat: found an empty file, expected a MATLAB v5 file"],
-    );
+    assert_says(&said, &["20news_w100.mat: found an empty file, expected a MATLAB v5 file"]);
     let folder = Folder::new();
     folder.write("spec.yaml", "");
     assert_says(&refusal(&folder, ""), &["spec.yaml"]);
@@ -320,10 +225,8 @@ fn empty_files() {
 #[test]
 fn missing_files() {
     let folder = Folder::new();
-    folder.write(
-        "spec.yaml",
-        SPEC.replace("optdigits: {subsample: 100}", "files: {train: no.csv}"),
-    );
+    folder
+        .write("spec.yaml", SPEC.replace("optdigits: {subsample: 100}", "files: {train: no.csv}"));
     assert_says(&refusal(&folder, ""), &["failed to read", "no.csv"]);
 }
 
@@ -337,9 +240,7 @@ fn a_hash_that_does_not_match() {
     data.x[[4711, 7]] += 1.0;
     let line = |(row, class): (ndarray::ArrayView1<'_, f64>, &usize)| {
         let values = row.iter().enumerate();
-        let values: String = values
-            .map(|(j, value)| format!(" {}:{value}", j + 1))
-            .collect();
+        let values: String = values.map(|(j, value)| format!(" {}:{value}", j + 1)).collect();
         format!("{class}{values}\n")
     };
     let lines: Vec<String> = data.x.rows().into_iter().zip(&data.y).map(line).collect();
@@ -348,10 +249,7 @@ fn a_hash_that_does_not_match() {
     let verify = folder.run("data verify pendigits --data data --offline");
     assert_eq!(verify.code, 2, "{}", verify.out);
     let expected = format!(", expected {right}");
-    assert_says(
-        &verify.err,
-        &["data/pendigits/pendigits", "has SHA-256 ", &expected],
-    );
+    assert_says(&verify.err, &["data/pendigits/pendigits", "has SHA-256 ", &expected]);
 }
 
 /// Their records used to end in one ledger, under the labels of the spec that was run last.
@@ -373,25 +271,16 @@ fn two_experiments_of_one_name() {
 #[test]
 fn two_entries_of_one_method_that_only_their_label_tells_apart() {
     let said = spec_refusal("  - svm\n", "  - svm\n  - svm: {label: Again, c: 1}\n");
-    assert_says(
-        &said,
-        &["spec.yaml:7:5: this is the method of line 6 with the same parameters"],
-    );
+    assert_says(&said, &["spec.yaml:7:5: this is the method of line 6 with the same parameters"]);
 }
 
 #[test]
 fn cells_whose_data_is_missing_are_reported_and_not_recorded() {
     let folder = Folder::new();
-    folder.write(
-        "spec.yaml",
-        SPEC.replace("datasets:\n", "datasets:\n  - chg\n"),
-    );
+    folder.write("spec.yaml", SPEC.replace("datasets:\n", "datasets:\n  - chg\n"));
     let check = folder.run("check spec.yaml --offline");
     assert_eq!(check.code, 3);
-    assert_says(
-        &check.out,
-        &["chg", "cannot run here: dataset `chg` is not available"],
-    );
+    assert_says(&check.out, &["chg", "cannot run here: dataset `chg` is not available"]);
     let run = folder.run("run spec.yaml --offline");
     assert_eq!(run.code, 3, "{}", run.err);
     assert_says(&run.out, &["4 cells done, 0 failed, 0 skipped, 0 left"]);
@@ -421,10 +310,7 @@ fn cells_whose_data_is_missing_are_reported_and_not_recorded() {
 #[test]
 fn no_result_names_the_machine_or_its_folders() {
     let folder = Folder::new();
-    folder.write(
-        "spec.yaml",
-        SPEC.replace("datasets:\n", "datasets:\n  - chg\n  - usps\n"),
-    );
+    folder.write("spec.yaml", SPEC.replace("datasets:\n", "datasets:\n  - chg\n  - usps\n"));
     let spec = folder.path("spec.yaml");
     let data = folder.path("data");
     fs::create_dir(&data).unwrap();
@@ -441,11 +327,7 @@ fn no_result_names_the_machine_or_its_folders() {
     let mut seen = 0;
     while let Some(path) = files.pop() {
         if path.is_dir() {
-            files.extend(
-                fs::read_dir(path)
-                    .unwrap()
-                    .map(|entry| entry.unwrap().path()),
-            );
+            files.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
             continue;
         }
         seen += 1;
@@ -454,11 +336,7 @@ fn no_result_names_the_machine_or_its_folders() {
         assert!(!holds(here), "{} names a folder", path.display());
         // A name of few letters may be part of any word.
         let name = machine.as_encoded_bytes();
-        assert!(
-            name.len() < 6 || !holds(name),
-            "{} names the machine",
-            path.display()
-        );
+        assert!(name.len() < 6 || !holds(name), "{} names the machine", path.display());
     }
     assert!(seen >= 8, "{seen} files");
 }
@@ -468,13 +346,11 @@ fn no_result_names_the_machine_or_its_folders() {
 #[test]
 fn features_too_large_for_a_kernel_fail_in_words() {
     let folder = Folder::new();
-    let rows: String = (0..24)
-        .map(|i| format!("{} 1:{}e200 2:{}e180\n", i % 2, i * i % 11, i))
-        .collect();
+    let rows: String =
+        (0..24).map(|i| format!("{} 1:{}e200 2:{}e180\n", i % 2, i * i % 11, i)).collect();
     folder.write("large.txt", rows);
-    let names = [
-        "svm", "twsvm", "npsvm", "pintwsvm", "rmtbsvm", "lstwsvm", "ctwsvm", "nhsvm", "gepsvm",
-    ];
+    let names =
+        ["svm", "twsvm", "npsvm", "pintwsvm", "rmtbsvm", "lstwsvm", "ctwsvm", "nhsvm", "gepsvm"];
     for kernel in ["linear", "{gaussian: {width: mean-squared-distance}}"] {
         folder.write(
             "spec.yaml",

@@ -95,10 +95,7 @@ struct Machine {
 fn twin(parameters: &Value) -> Result<Value, (String, String)> {
     let twin = Twin::deserialize(parameters).map_err(|e| ("r".to_owned(), e.to_string()))?;
     if twin.r <= 0.0 {
-        return Err((
-            "r".into(),
-            format!("is {}, expected a number above 0", twin.r),
-        ));
+        return Err(("r".into(), format!("is {}, expected a number above 0", twin.r)));
     }
     if twin.r > twin.c {
         return Err(("rounds".into(), "is not allowed with `r` above `c`".into()));
@@ -114,10 +111,7 @@ fn machine(parameters: &Value) -> Result<Value, (String, String)> {
 }
 
 fn catalogue() -> Catalogue {
-    let dataset = |name: &str, title: &str| DatasetEntry {
-        name: name.into(),
-        title: title.into(),
-    };
+    let dataset = |name: &str, title: &str| DatasetEntry { name: name.into(), title: title.into() };
     Catalogue {
         methods: vec![
             MethodEntry {
@@ -153,16 +147,12 @@ fn problems(text: &str) -> String {
 
 /// The problems of a sound spec with `lines` added to it.
 fn with(lines: &str) -> String {
-    problems(&format!(
-        "name: x\ndatasets: [usps]\nmethods: [k-twin]\n{lines}\n"
-    ))
+    problems(&format!("name: x\ndatasets: [usps]\nmethods: [k-twin]\n{lines}\n"))
 }
 
 /// The problems of a sound spec with this as its only method.
 fn method(entry: &str) -> String {
-    problems(&format!(
-        "name: x\ndatasets: [usps]\nselect: {{}}\nmethods:\n  - {entry}\n"
-    ))
+    problems(&format!("name: x\ndatasets: [usps]\nselect: {{}}\nmethods:\n  - {entry}\n"))
 }
 
 fn fixture(name: &str) -> PathBuf {
@@ -192,10 +182,7 @@ fn all_problems_of_a_file_are_reported_at_once() {
     insta::assert_snapshot!("many_problems_graphical", error.graphical(false, 100));
     assert_eq!(
         error.to_string(),
-        format!(
-            "tests/fixtures/spec/many_problems.yaml has {} problems",
-            error.problems().len()
-        )
+        format!("tests/fixtures/spec/many_problems.yaml has {} problems", error.problems().len())
     );
 }
 
@@ -223,10 +210,7 @@ fn unknown_keys() {
                     "x.yaml:4:1: unknown key `bananas`, expected one of `name`, `title`, `reproduces`, `protocol`, `seed`, `datasets`, `splits`, `kernel`, `jitter`, `factor`, `methods`, `select`, `compare`, `record`, `render`, `slurm`",
                 ],
             ),
-            (
-                "seed: 1\nseed: 2",
-                &["x.yaml:5:1: the key `seed` is given twice, first in line 4"],
-            ),
+            ("seed: 1\nseed: 2", &["x.yaml:5:1: the key `seed` is given twice, first in line 4"]),
         ],
     );
 }
@@ -258,14 +242,8 @@ fn wrong_types() {
                     "x.yaml:4:8: `title` is 3, expected a string; put it in quotes to make it a string",
                 ],
             ),
-            (
-                "title:",
-                &["x.yaml:4:1: `title` is empty, expected a string"],
-            ),
-            (
-                "splits: [1]",
-                &["x.yaml:4:9: `splits` is a list, expected a mapping"],
-            ),
+            ("title:", &["x.yaml:4:1: `title` is empty, expected a string"]),
+            ("splits: [1]", &["x.yaml:4:9: `splits` is a list, expected a mapping"]),
             (
                 "render: table",
                 &[
@@ -276,10 +254,7 @@ fn wrong_types() {
     );
     assert_sentences(
         problems,
-        &[(
-            "- svm\n",
-            &["x.yaml:1:1: the spec is a list, expected a mapping"],
-        )],
+        &[("- svm\n", &["x.yaml:1:1: the spec is a list, expected a mapping"])],
     );
 }
 
@@ -295,14 +270,8 @@ fn values_out_of_range() {
                     "x.yaml:4:38: `splits.train_fraction` is 1, expected a number from 0.01 to 0.99",
                 ],
             ),
-            (
-                "jitter: .nan",
-                &["x.yaml:4:9: `jitter` is NaN, expected a finite number"],
-            ),
-            (
-                "jitter: 1e999",
-                &["x.yaml:4:9: `jitter` is inf, expected a finite number"],
-            ),
+            ("jitter: .nan", &["x.yaml:4:9: `jitter` is NaN, expected a finite number"]),
+            ("jitter: 1e999", &["x.yaml:4:9: `jitter` is inf, expected a finite number"]),
             (
                 "seed: 99999999999999999999999",
                 &["x.yaml:4:7: `seed` is 1e23, expected a whole number from 0 to 9007199254740991"],
@@ -409,10 +378,7 @@ fn methods_and_their_parameters() {
             ),
             ("svm", &["x.yaml:5:5: `svm` lacks the key `c`"]),
             ("svm:", &["x.yaml:5:5: `svm` is empty, expected a mapping"]),
-            (
-                "svm: {c: -1}",
-                &["x.yaml:5:14: `c` of `svm` is -1, expected a number above 0"],
-            ),
+            ("svm: {c: -1}", &["x.yaml:5:14: `c` of `svm` is -1, expected a number above 0"]),
             (
                 "svm: {C: 1}",
                 &[
@@ -494,10 +460,7 @@ fn lists_and_ranges() {
                 "svm: {c: []}",
                 &["x.yaml:5:14: `c` of `svm` is an empty list, expected at least 1 item"],
             ),
-            (
-                "svm: {c: [1, 1.0]}",
-                &["x.yaml:5:18: item 2 of `c` of `svm` repeats the value 1.0"],
-            ),
+            ("svm: {c: [1, 1.0]}", &["x.yaml:5:18: item 2 of `c` of `svm` repeats the value 1.0"]),
             (
                 "svm: {c: {log2: [1, 2]}}",
                 &[
@@ -547,10 +510,7 @@ fn the_method_itself_has_the_last_word() {
     assert_sentences(
         method,
         &[
-            (
-                "k-twin: {r: -2}",
-                &["x.yaml:5:17: `r` of `k-twin` is -2, expected a number above 0"],
-            ),
+            ("k-twin: {r: -2}", &["x.yaml:5:17: `r` of `k-twin` is -2, expected a number above 0"]),
             // The first bad point of the grid, at the value that makes it bad.
             (
                 "k-twin: {c: [1, 2], r: [1, 0.5, -2]}",
@@ -574,11 +534,8 @@ fn tuned_parameters_need_a_selection() {
 
 #[test]
 fn datasets() {
-    let check = |entries: &str| {
-        problems(&format!(
-            "name: x\nmethods: [k-twin]\ndatasets:\n{entries}\n"
-        ))
-    };
+    let check =
+        |entries: &str| problems(&format!("name: x\nmethods: [k-twin]\ndatasets:\n{entries}\n"));
     assert_sentences(
         check,
         &[
@@ -671,10 +628,7 @@ fn yaml_that_is_none() {
                     "x.yaml:3:1: a second YAML document starts here, expected one experiment per file",
                 ],
             ),
-            (
-                "name: *x\n",
-                &["x.yaml:1:7: not valid YAML: alias references unknown anchor"],
-            ),
+            ("name: *x\n", &["x.yaml:1:7: not valid YAML: alias references unknown anchor"]),
         ],
     );
 }
@@ -683,10 +637,7 @@ fn yaml_that_is_none() {
 fn files_that_are_no_specs() {
     let sentence = |name: &str| load_error(&fixture(name)).plain();
     let nothing = "the file holds no experiment, expected at least the keys `name`, `datasets` and `methods`\n";
-    assert_eq!(
-        sentence("empty.yaml"),
-        format!("tests/fixtures/spec/empty.yaml:1:1: {nothing}")
-    );
+    assert_eq!(sentence("empty.yaml"), format!("tests/fixtures/spec/empty.yaml:1:1: {nothing}"));
     assert_eq!(
         sentence("comments.yaml"),
         format!("tests/fixtures/spec/comments.yaml:2:1: {nothing}")
@@ -703,10 +654,7 @@ fn files_that_are_no_specs() {
         sentence("latin1"),
         "tests/fixtures/spec/latin1: there is no such file; did you mean `tests/fixtures/spec/latin1.yaml`?\n"
     );
-    assert_eq!(
-        sentence("xyz"),
-        "tests/fixtures/spec/xyz: there is no such file\n"
-    );
+    assert_eq!(sentence("xyz"), "tests/fixtures/spec/xyz: there is no such file\n");
     assert_eq!(
         sentence("no/where.yaml"),
         "tests/fixtures/spec/no/where.yaml: there is no such file; the folder `tests/fixtures/spec/no` cannot be read\n"

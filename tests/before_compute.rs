@@ -26,12 +26,7 @@ fn no_spec_is_run_unless_all_can_be() {
     folder.write("bad.yaml", spec("bad", bad, ""));
     let run = folder.run("run good.yaml bad.yaml --offline -q");
     assert_eq!(run.code, 2);
-    assert!(
-        run.err
-            .starts_with("bad.yaml:3:32: failed to read gone.txt: "),
-        "{}",
-        run.err
-    );
+    assert!(run.err.starts_with("bad.yaml:3:32: failed to read gone.txt: "), "{}", run.err);
     assert!(!folder.path("results").exists());
 }
 
@@ -78,17 +73,10 @@ fn a_dry_run_ends_as_check_does() {
 fn an_empty_folder_is_missing_data() {
     let folder = folder();
     folder.write("data/chg/readme.txt", "to be filled");
-    folder.write(
-        "hands.yaml",
-        spec("hands", "  - chg\n  - optdigits: {subsample: 50}", ""),
-    );
+    folder.write("hands.yaml", spec("hands", "  - chg\n  - optdigits: {subsample: 50}", ""));
     let run = folder.run("run hands.yaml --offline -q --data data");
     assert_eq!(run.code, 3, "{}", run.err);
-    assert!(
-        run.out.contains("no copy of `chg` on this machine"),
-        "{}",
-        run.out
-    );
+    assert!(run.out.contains("no copy of `chg` on this machine"), "{}", run.out);
 }
 
 #[test]
@@ -118,19 +106,12 @@ fn render_selects_what_is_written() {
     assert_eq!(written(""), [true; 3]);
     assert_eq!(written("render: [table]\n"), [true, true, false]);
     assert_eq!(written("render: [figures]\n"), [false, false, true]);
-    folder.write(
-        "spec.yaml",
-        spec("spec", good, "render: [table, critical-diference]\n"),
-    );
+    folder.write("spec.yaml", spec("spec", good, "render: [table, critical-diference]\n"));
     let run = folder.run("check spec.yaml --offline -q");
     assert_eq!(run.code, 2);
     let said = "spec.yaml:6:17: unknown value `critical-diference`";
     assert!(run.err.starts_with(said), "{}", run.err);
-    assert!(
-        run.err.contains("did you mean `critical-difference`?"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("did you mean `critical-difference`?"), "{}", run.err);
 }
 
 /// The spec may come through a pipe, which is read only once.
@@ -140,12 +121,7 @@ fn the_spec_as_it_was_run_lies_beside_the_results() {
     let text = std::fs::read_to_string(folder.path("good.yaml")).unwrap();
     let mut command = assert_cmd::Command::from(folder.command("run /dev/stdin --offline -q"));
     let output = command.write_stdin(text.clone()).output().unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let kept = std::fs::read_to_string(folder.path("results/good/spec.yaml")).unwrap();
     assert_eq!(kept, text);
 }
@@ -170,9 +146,7 @@ fn a_damaged_plan_is_told_not_stumbled_over() {
 }
 
 fn records(folder: &Folder, name: &str) -> Vec<Record> {
-    ledger::read(&folder.path(name).join(ledger::FILE))
-        .unwrap()
-        .records
+    ledger::read(&folder.path(name).join(ledger::FILE)).unwrap().records
 }
 
 /// What is fixed is known whatever becomes of a cell; what is tuned is not.
@@ -182,23 +156,12 @@ fn cells_without_results_tell_their_parameters() {
     let text = "name: few\ndatasets: [optdigits]\nsplits: {repeats: 1}\nselect: {folds: 2}\n\
                 methods: [{svm: {c: 3}}, {twsvm: {c: [1, 2], r: 0.5}}]\n";
     folder.write("few.yaml", text);
-    assert_eq!(
-        folder
-            .run("run few.yaml --offline -q --out few --memory 1KB")
-            .code,
-        3
-    );
+    assert_eq!(folder.run("run few.yaml --offline -q --out few --memory 1KB").code, 3);
     let records = records(&folder, "few");
     let [svm, twsvm] = &records[..] else {
         panic!("{records:?}");
     };
     assert_eq!(svm.params["c"], 3.0);
-    assert_eq!(
-        (twsvm.params["r"].as_f64(), twsvm.params.get("c")),
-        (Some(0.5), None)
-    );
-    assert!(
-        twsvm.params.get("tolerance").is_some(),
-        "defaults are known too"
-    );
+    assert_eq!((twsvm.params["r"].as_f64(), twsvm.params.get("c")), (Some(0.5), None));
+    assert!(twsvm.params.get("tolerance").is_some(), "defaults are known too");
 }

@@ -79,9 +79,8 @@ fn help_lists_what_there_is_and_nothing_else() {
     let help = folder.run("--help");
     assert_eq!(help.code, 0);
     let commands = listed(&help.out, "Commands:");
-    let expected = [
-        "run", "render", "check", "status", "submit", "merge", "list", "data", "schema", "help",
-    ];
+    let expected =
+        ["run", "render", "check", "status", "submit", "merge", "list", "data", "schema", "help"];
     assert_eq!(commands, expected);
     for command in &expected[..9] {
         let help = folder.run(&format!("{command} --help"));
@@ -111,18 +110,10 @@ fn a_run_leaves_everything_a_results_folder_has() {
     {
         assert!(has.contains(Path::new(file)), "no {file} in {has:?}");
     }
-    assert_eq!(
-        has.contains(Path::new("cells.parquet")),
-        cfg!(feature = "parquet")
-    );
+    assert_eq!(has.contains(Path::new("cells.parquet")), cfg!(feature = "parquet"));
     let traces = has.iter().filter(|path| path.starts_with("traces")).count();
-    assert_eq!(
-        traces, 2,
-        "one trace per split of the only iterative method"
-    );
-    let hidden = has
-        .iter()
-        .any(|path| path.to_string_lossy().starts_with('.'));
+    assert_eq!(traces, 2, "one trace per split of the only iterative method");
+    let hidden = has.iter().any(|path| path.to_string_lossy().starts_with('.'));
     assert!(!hidden, "something temporary is left: {has:?}");
     let spec = fs::read_to_string(folder.path("results/tiny/spec.yaml")).unwrap();
     assert_eq!(spec, TINY);
@@ -140,9 +131,7 @@ fn rendering_again_gives_the_same_bytes() {
     let at = |file: &str| folder.path(&format!("results/tiny/{file}"));
     let before = TABLES.map(|file| fs::read(at(file)).unwrap());
     let ledger = fs::read(at("ledger.jsonl")).unwrap();
-    TABLES
-        .iter()
-        .for_each(|file| fs::remove_file(at(file)).unwrap());
+    TABLES.iter().for_each(|file| fs::remove_file(at(file)).unwrap());
     let render = folder.run("render results/tiny");
     assert_eq!(render.code, 0, "{}", render.err);
     assert!(render.out.contains("wrote results/tiny/table.md"));
@@ -156,21 +145,13 @@ fn status_counts_cells() {
     assert_eq!(folder.run("run tiny.yaml --offline --only split=0").code, 0);
     let status = folder.run("status results/tiny");
     assert_eq!(status.code, 3);
-    assert!(
-        status.out.starts_with("tiny: 3 of 6 cells done\n"),
-        "{}",
-        status.out
-    );
+    assert!(status.out.starts_with("tiny: 3 of 6 cells done\n"), "{}", status.out);
     assert!(status.out.contains("missing 3"), "{}", status.out);
     assert!(status.out.contains("left on one core"), "{}", status.out);
     assert_eq!(folder.run("run tiny.yaml --offline").code, 0);
     let status = folder.run("status results/tiny");
     assert_eq!(status.code, 0);
-    assert!(
-        status.out.starts_with("tiny: 6 of 6 cells done\n"),
-        "{}",
-        status.out
-    );
+    assert!(status.out.starts_with("tiny: 6 of 6 cells done\n"), "{}", status.out);
     assert!(status.out.contains("failed 0, skipped 0, missing 0"));
 }
 
@@ -187,11 +168,7 @@ fn folders_that_are_no_results_are_named() {
         assert_eq!(ended.err, "npsvcpp: there is no folder nowhere\n");
         let ended = folder.run(&format!("{command} other"));
         assert_eq!(ended.code, 2);
-        assert!(
-            ended.err.starts_with("npsvcpp: other has no plan.json"),
-            "{}",
-            ended.err
-        );
+        assert!(ended.err.starts_with("npsvcpp: other has no plan.json"), "{}", ended.err);
     }
 }
 
@@ -202,10 +179,9 @@ fn a_damaged_file_of_a_results_folder_is_an_error_with_its_place() {
     assert_eq!(folder.run("run tiny.yaml --offline --out out").code, 0);
     let plan = std::fs::read_to_string(folder.path("out/plan.json")).unwrap();
     let cut = plan.lines().take(2).collect::<Vec<_>>().join("\n");
-    for (text, place) in [
-        (cut.as_str(), "line 2 column"),
-        ("{\n  \"version\": ]", "line 2 column 14"),
-    ] {
+    for (text, place) in
+        [(cut.as_str(), "line 2 column"), ("{\n  \"version\": ]", "line 2 column 14")]
+    {
         folder.write("out/plan.json", text);
         for command in ["status", "render", "merge"] {
             let ended = folder.run(&format!("{command} out"));
@@ -328,17 +304,10 @@ fn every_experiment_of_the_repository_is_sound() {
         let path = entry.unwrap().path();
         let loaded = npsvcpp::spec::load(&path, &npsvcpp::catalogue()).unwrap();
         let stem = path.file_stem().unwrap().to_string_lossy();
-        assert_eq!(
-            loaded.experiment.name, stem,
-            "results/<name> is found by it"
-        );
+        assert_eq!(loaded.experiment.name, stem, "results/<name> is found by it");
         let text = fs::read_to_string(&path).unwrap();
         let line = "# yaml-language-server: $schema=../docs/experiment.schema.json\n";
-        assert!(
-            text.starts_with(line),
-            "{}: editors get no schema",
-            path.display()
-        );
+        assert!(text.starts_with(line), "{}: editors get no schema", path.display());
         count += 1;
     }
     assert!(count >= 3, "quickstart, table2 and table2-tuned");
@@ -352,11 +321,7 @@ fn exit_codes_tell_how_it_went() {
     folder.write("blocked/table.md/file", "");
     let blocked = folder.run("run tiny.yaml --offline --out blocked");
     assert_eq!(blocked.code, 1);
-    assert!(
-        blocked.err.contains("cannot write blocked/table.md"),
-        "{}",
-        blocked.err
-    );
+    assert!(blocked.err.contains("cannot write blocked/table.md"), "{}", blocked.err);
     for bad in [
         "",
         "frobnicate",
@@ -369,10 +334,7 @@ fn exit_codes_tell_how_it_went() {
     ] {
         assert_eq!(folder.run(bad).code, 2, "npsvcpp {bad}");
     }
-    folder.write(
-        "chg.yaml",
-        TINY.replace("- optdigits: {subsample: 100}", "- chg"),
-    );
+    folder.write("chg.yaml", TINY.replace("- optdigits: {subsample: 100}", "- chg"));
     assert_eq!(folder.run("run chg.yaml --offline --out missing").code, 3);
 }
 
@@ -403,26 +365,12 @@ fn only_runs_a_part() {
     assert_eq!(part.code, 0, "{}", part.err);
     assert_eq!(cells(&folder, "tiny"), [(1, "svm".to_owned())]);
     // A label is as good as a name.
-    assert_eq!(
-        folder
-            .run("run tiny.yaml --offline --only method=LSTWSVM")
-            .code,
-        0
-    );
+    assert_eq!(folder.run("run tiny.yaml --offline --only method=LSTWSVM").code, 0);
     assert_eq!(cells(&folder, "tiny").len(), 3);
     for (filter, said) in [
-        (
-            "method=tsvm",
-            "no method `tsvm` in this experiment, expected one of `SVM`, `LSTWSVM`",
-        ),
-        (
-            "dataset=usps",
-            "no dataset `usps` in this experiment, expected one of `optdigits`",
-        ),
-        (
-            "split=2",
-            "no split 2 in this experiment, they count from 0",
-        ),
+        ("method=tsvm", "no method `tsvm` in this experiment, expected one of `SVM`, `LSTWSVM`"),
+        ("dataset=usps", "no dataset `usps` in this experiment, expected one of `optdigits`"),
+        ("split=2", "no split 2 in this experiment, they count from 0"),
         (
             "splits=2",
             "unknown key `splits`, expected dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER",
@@ -443,10 +391,7 @@ fn only_takes_alternatives() {
     let run = folder
         .run("run tiny.yaml --offline --only method=svm --only method=lstwsvm --only split=0");
     assert_eq!(run.code, 0, "{}", run.err);
-    assert_eq!(
-        cells(&folder, "tiny"),
-        [(0, "lstwsvm".to_owned()), (0, "svm".to_owned())]
-    );
+    assert_eq!(cells(&folder, "tiny"), [(0, "lstwsvm".to_owned()), (0, "svm".to_owned())]);
     // With a split of its own a dataset has split 0 only, so no cell meets both conditions here.
     let rows: String = (0..12).map(|i| format!("{} 1:{i}\n", i % 2)).collect();
     folder.write("own.txt", rows);
@@ -460,12 +405,7 @@ fn only_takes_alternatives() {
     );
     let none = folder.run("run both.yaml --offline --only dataset=own --only split=1");
     assert_eq!(none.code, 2, "{}", none.out);
-    assert!(
-        none.err
-            .contains("--only: no cell of this experiment meets all"),
-        "{}",
-        none.err
-    );
+    assert!(none.err.contains("--only: no cell of this experiment meets all"), "{}", none.err);
 }
 
 #[test]
@@ -474,12 +414,7 @@ fn several_specs_run_one_after_the_other() {
     folder.write("other.yaml", TINY.replace("name: tiny", "name: other"));
     assert_eq!(folder.run("run tiny.yaml other.yaml --offline -q").code, 0);
     assert_eq!(cells(&folder, "tiny"), cells(&folder, "other"));
-    assert_eq!(
-        folder
-            .run("run tiny.yaml other.yaml --offline -q --out all")
-            .code,
-        0
-    );
+    assert_eq!(folder.run("run tiny.yaml other.yaml --offline -q --out all").code, 0);
     for name in ["tiny", "other"] {
         assert!(folder.path(&format!("all/{name}/table.md")).exists());
     }
@@ -548,12 +483,7 @@ fn data_says_where_datasets_are_and_whether_they_are_right() {
     let folder = Folder::new();
     let path = folder.run("data path optdigits pendigits");
     assert_eq!(path.code, 0);
-    assert_eq!(
-        path.out.matches("part of the program").count(),
-        2,
-        "{}",
-        path.out
-    );
+    assert_eq!(path.out.matches("part of the program").count(), 2, "{}", path.out);
     let verify = folder.run("data verify optdigits --offline");
     assert_eq!(verify.code, 0);
     assert!(
@@ -562,14 +492,9 @@ fn data_says_where_datasets_are_and_whether_they_are_right() {
             .contains("1797 samples x 64 dims x 10 classes, sha256 of the values cbbcf27184ca")
     );
     // Images have no dims until an encoder makes vectors of them.
-    for batch in [
-        "data_batch_1",
-        "data_batch_2",
-        "data_batch_3",
-        "data_batch_4",
-    ]
-    .iter()
-    .chain(&["data_batch_5", "test_batch"])
+    for batch in ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4"]
+        .iter()
+        .chain(&["data_batch_5", "test_batch"])
     {
         let path = format!("data/cifar10/cifar-10-batches-bin/{batch}.bin");
         folder.write(&path, include_bytes!("corpus/cifar/batch.bin"));
@@ -580,9 +505,5 @@ fn data_says_where_datasets_are_and_whether_they_are_right() {
     let fetch = folder.run("data fetch optdigits usps --offline -q");
     assert_eq!(fetch.code, 3);
     assert!(fetch.out.contains("part of the program"), "{}", fetch.out);
-    assert!(
-        fetch.out.contains("--offline forbids to download it"),
-        "{}",
-        fetch.out
-    );
+    assert!(fetch.out.contains("--offline forbids to download it"), "{}", fetch.out);
 }

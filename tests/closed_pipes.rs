@@ -73,8 +73,5 @@ fn a_full_disk_is_an_error() {
     let output = folder.command("schema").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.starts_with("npsvcpp: failed to write to standard output: "),
-        "{said}"
-    );
+    assert!(said.starts_with("npsvcpp: failed to write to standard output: "), "{said}");
 }

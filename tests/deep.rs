@@ -94,19 +94,14 @@ fn a_residual_network_agrees_with_another_implementation() {
         let planes = planes(&folder.join(file));
         let (phi, classes) = encode(&planes);
         for (found, expected) in phi.iter().zip(reference(&image["feature_first8"])) {
-            assert!(
-                (found - expected).abs() <= 0.25,
-                "{file}: {found} {expected}"
-            );
+            assert!((found - expected).abs() <= 0.25, "{file}: {found} {expected}");
         }
         let length = image["feature_l2"].as_f64().unwrap();
         assert!((norm(&phi) / length - 1.0).abs() <= 0.015, "{file}");
         let top = largest(&classes, 5);
         let expected = image["top5"].as_array().unwrap();
-        let expected: Vec<usize> = expected
-            .iter()
-            .map(|entry| entry["class"].as_u64().unwrap() as usize)
-            .collect();
+        let expected: Vec<usize> =
+            expected.iter().map(|entry| entry["class"].as_u64().unwrap() as usize).collect();
         let common = top.iter().filter(|class| expected.contains(class)).count();
         assert!(common >= 4, "{file}: {top:?} {expected:?}");
         if image["top1_is_clear"] == true {
@@ -136,31 +131,20 @@ struct Digits {
 
 fn digits() -> Digits {
     let all = Store::new(None, true).load("optdigits").unwrap();
-    let split = splits(&all, &Splits::default(), &Seed::root(2024))
-        .unwrap()
-        .remove(0);
+    let split = splits(&all, &Splits::default(), &Seed::root(2024)).unwrap().remove(0);
     let part = |samples: &[usize]| Samples {
         x: all.x.select(Axis(0), samples),
         y: samples.iter().map(|&i| all.y[i]).collect(),
         images: None,
     };
-    Digits {
-        train: part(&split.train),
-        test: part(&split.test),
-    }
+    Digits { train: part(&split.train), test: part(&split.test) }
 }
 
 fn train(samples: &Samples, method: &str, params: &Value, checkpoint: Option<&Path>) -> NetworkFit {
     let method = methods::find(method).unwrap().point(params).unwrap();
-    let data = TrainingData {
-        samples,
-        classes: 10,
-        encoder: None,
-    };
-    let options = TrainOptions {
-        checkpoint: checkpoint.map(Path::to_path_buf),
-        ..TrainOptions::default()
-    };
+    let data = TrainingData { samples, classes: 10, encoder: None };
+    let options =
+        TrainOptions { checkpoint: checkpoint.map(Path::to_path_buf), ..TrainOptions::default() };
     let fit = networks::train(method.criterion().unwrap(), &data, &Seed::root(7), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
 }
@@ -183,11 +167,7 @@ fn every_criterion_learns_digits() {
         let method = entry.info.name;
         let fit = train(&digits.train, method, &settings(method), None);
         let predicted = fit.network.predict(&digits.test).unwrap();
-        let right = predicted
-            .iter()
-            .zip(&digits.test.y)
-            .filter(|(l, y)| l == y)
-            .count();
+        let right = predicted.iter().zip(&digits.test.y).filter(|(l, y)| l == y).count();
         let accuracy = 100.0 * right as f64 / digits.test.y.len() as f64;
         let (first, last) = (fit.trace.first().unwrap(), fit.trace.last().unwrap());
         println!(
@@ -200,20 +180,12 @@ fn every_criterion_learns_digits() {
         assert_eq!(fit.trace.len(), 30);
         if method == "d-npsvcpp" {
             let gap = |row: &TraceRow| row.primal - row.dual;
-            assert!(
-                gap(last) < 0.25 * gap(first),
-                "{} {}",
-                gap(first),
-                gap(last)
-            );
+            assert!(gap(last) < 0.25 * gap(first), "{} {}", gap(first), gap(last));
         }
         largest_objective.insert(method, last.primal);
     }
     // What the weights are for: the worst class is better off than with equal ones.
-    assert!(
-        largest_objective["d-npsvcpp"] < largest_objective["dtwsvn"],
-        "{largest_objective:?}"
-    );
+    assert!(largest_objective["d-npsvcpp"] < largest_objective["dtwsvn"], "{largest_objective:?}");
 }
 
 #[test]
@@ -237,15 +209,10 @@ fn a_training_that_goes_on_ends_with_the_same_weights() {
             assert_eq!(training.join().unwrap(), 8);
         });
         let resumed = train(&digits.train, method, &params, Some(&taken));
-        assert_eq!(
-            whole.network.weights(),
-            resumed.network.weights(),
-            "{method}"
-        );
+        assert_eq!(whole.network.weights(), resumed.network.weights(), "{method}");
         let essence = |fit: &NetworkFit| -> Vec<_> {
             let rows = fit.trace.iter();
-            rows.map(|row| (row.iteration, row.objectives.clone(), row.tau.clone()))
-                .collect()
+            rows.map(|row| (row.iteration, row.objectives.clone(), row.tau.clone())).collect()
         };
         assert_eq!(essence(&whole), essence(&resumed), "{method}");
         let seconds =
@@ -276,12 +243,7 @@ fn essence(folder: &Folder, out: &str) -> BTreeMap<String, Value> {
     let records = read.records.into_iter();
     records
         .map(|record| {
-            let shown = json!([
-                record.status,
-                record.accuracy,
-                record.certificate,
-                record.device
-            ]);
+            let shown = json!([record.status, record.accuracy, record.certificate, record.device]);
             (record.cell, shown)
         })
         .collect()
@@ -301,12 +263,7 @@ fn numbers_do_not_depend_on_jobs_or_processes() {
         assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
         assert!(!folder.path(out).join("checkpoints").exists());
         for figure in ["convergence", "accuracy"] {
-            assert!(
-                folder
-                    .path(out)
-                    .join(format!("figures/{figure}.svg"))
-                    .exists()
-            );
+            assert!(folder.path(out).join(format!("figures/{figure}.svg")).exists());
         }
     }
     let one = essence(&folder, "one");
@@ -414,11 +371,7 @@ fn an_encoder_under_fine_tuning_is_taken_up_again_to_the_bit() {
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
     let is_there = |ending: &str| {
         let files = fs::read_dir(folder.path("killed/checkpoints"));
-        let names = files
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|file| file.file_name());
+        let names = files.into_iter().flatten().flatten().map(|file| file.file_name());
         { names }.any(|name| name.to_string_lossy().ends_with(ending))
     };
     // Killed while the encoder is trained, and again when it is frozen.
@@ -443,19 +396,11 @@ fn images_are_encoded_once_and_encoders_fine_tuned() {
     let folder = textures();
     let ended = folder.run("run spec.yaml --data data --offline --out first");
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert!(
-        ended.err.contains("encoding 8 images of dtd, once"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("encoding 8 images of dtd, once"), "{}", ended.err);
     let second = "run spec.yaml --data data --offline --out second --only method=cross-entropy --only method=lstwsvm";
     let ended = folder.run(second);
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    assert!(
-        !ended.err.contains("encoding"),
-        "they are kept: {}",
-        ended.err
-    );
+    assert!(!ended.err.contains("encoding"), "they are kept: {}", ended.err);
     let first = essence(&folder, "first");
     assert_eq!(first.len(), 3);
     let second = essence(&folder, "second");
@@ -480,9 +425,7 @@ fn a_map_is_made_of_what_a_network_learnt() {
     );
     let ended = folder.run("run spec.yaml --offline --out out");
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
-    let files: Vec<_> = fs::read_dir(folder.path("out/embeddings"))
-        .unwrap()
-        .collect();
+    let files: Vec<_> = fs::read_dir(folder.path("out/embeddings")).unwrap().collect();
     assert_eq!(files.len(), 1, "of the first split, where there is a z");
     let text = fs::read_to_string(files[0].as_ref().unwrap().path()).unwrap();
     let map: Value = serde_json::from_str(&text).unwrap();
@@ -509,16 +452,10 @@ fn what_is_wrong_with_images_and_weights_is_named() {
     let mut other = resnet18();
     other[0].1 = vec![64, 3, 5, 5];
     write_weights(&weights, &other);
-    ends(
-        3,
-        "found tensor `conv1.weight` of shape [64, 3, 5, 5], expected shape [64, 3, 7, 7]",
-    );
+    ends(3, "found tensor `conv1.weight` of shape [64, 3, 5, 5], expected shape [64, 3, 7, 7]");
     other.remove(0);
     write_weights(&weights, &other);
-    ends(
-        3,
-        "found no tensor `conv1.weight`, expected one of shape [64, 3, 7, 7]",
-    );
+    ends(3, "found no tensor `conv1.weight`, expected one of shape [64, 3, 7, 7]");
     // What the spec names is not there.
     fs::remove_file(&weights).unwrap();
     ends(2, "there is no file tiny.safetensors of weights");
@@ -527,14 +464,8 @@ fn what_is_wrong_with_images_and_weights_is_named() {
     folder.write("data/dtd/images/striped/striped_1.png", "no image");
     ends(3, "striped_1.png: found no readable image");
     let png = fs::read(folder.path("data/dtd/images/striped/striped_2.png")).unwrap();
-    folder.write(
-        "data/dtd/images/striped/striped_1.png",
-        &png[..png.len() / 2],
-    );
+    folder.write("data/dtd/images/striped/striped_1.png", &png[..png.len() / 2]);
     ends(3, "striped_1.png: found no readable image");
     fs::create_dir(folder.path("data/dtd/images/empty")).unwrap();
-    ends(
-        2,
-        "images/empty: found no image, expected the images of a class",
-    );
+    ends(2, "images/empty: found no image, expected the images of a class");
 }

@@ -97,23 +97,17 @@ fn images_that_cannot_be_read_are_named() {
 fn a_broken_image_spares_the_cells_of_other_datasets() {
     let folder = collection();
     let spec = fs::read_to_string(folder.path("spec.yaml")).unwrap();
-    let spec = spec.replace(
-        "tiny.safetensors}}]",
-        "tiny.safetensors}}, optdigits: {subsample: 100}]",
-    );
+    let spec =
+        spec.replace("tiny.safetensors}}]", "tiny.safetensors}}, optdigits: {subsample: 100}]");
     folder.write("spec.yaml", spec + "splits: {repeats: 1}\n");
     let whole = fs::read(folder.path("data/dtd/images/striped/striped_1.png")).unwrap();
     put_image(&folder, &whole[..whole.len() / 2]);
     let ended = folder.run(RUN);
     assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
-    one_sentence(
-        &ended,
-        "2 cells cannot run here: the images of `dtd` cannot be encoded: ",
-    );
+    one_sentence(&ended, "2 cells cannot run here: the images of `dtd` cannot be encoded: ");
     one_sentence(&ended, "striped_1.png: found no readable image");
-    let statuses: Vec<_> = (records(&folder).iter())
-        .map(|record| (record.dataset.clone(), record.status))
-        .collect();
+    let statuses: Vec<_> =
+        (records(&folder).iter()).map(|record| (record.dataset.clone(), record.status)).collect();
     assert_eq!(statuses.len(), 2, "{statuses:?}");
     let is_done =
         |(dataset, status): &(String, Status)| dataset == "optdigits" && *status == Status::Ok;
@@ -133,9 +127,7 @@ fn weights_that_are_not_numbers_are_named() {
     let folder = collection();
     let path = folder.path("data/weights/tiny.safetensors");
     let mut tensors = Tensor::read_safetensors(&path).unwrap();
-    let broken = tensors
-        .iter_mut()
-        .find(|(name, _)| name == "layer2.0.conv1.weight");
+    let broken = tensors.iter_mut().find(|(name, _)| name == "layer2.0.conv1.weight");
     let _ = broken.unwrap().1.get(0).fill_(f64::NAN);
     Tensor::write_safetensors(&tensors, &path).unwrap();
     let ended = folder.run(RUN);
@@ -161,10 +153,7 @@ fn a_checkpoint_that_cannot_be_continued_from_is_said_and_the_other_cells_run() 
     let cell = cell(&folder, "cross-entropy");
     // A checkpoint of the other training, as it was when the run was killed.
     let other = {
-        let mut child = folder
-            .command(&RUN.replace("out out", "out killed"))
-            .spawn()
-            .unwrap();
+        let mut child = folder.command(&RUN.replace("out out", "out killed")).spawn().unwrap();
         let checkpoints = folder.path("killed/checkpoints");
         let found = loop {
             let files = fs::read_dir(&checkpoints).into_iter().flatten().flatten();
@@ -192,18 +181,12 @@ fn a_checkpoint_that_cannot_be_continued_from_is_said_and_the_other_cells_run() 
         assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
         let records = records(&folder);
         let status = |method: &str| {
-            let record = records
-                .iter()
-                .find(|record| record.method == method)
-                .unwrap();
+            let record = records.iter().find(|record| record.method == method).unwrap();
             (record.status, record.error.clone().unwrap_or_default())
         };
         let (failed, reason) = status("cross-entropy");
         assert_eq!(failed, Status::Failed);
-        assert!(
-            reason.contains(said) && reason.contains(&checkpoint),
-            "{reason}"
-        );
+        assert!(reason.contains(said) && reason.contains(&checkpoint), "{reason}");
         assert_eq!(status("dtwsvn").0, Status::Ok);
         // Nothing was lost: without the file the training starts over.
         fs::remove_file(folder.path(&checkpoint)).unwrap();

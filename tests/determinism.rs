@@ -20,12 +20,8 @@ const METHODS: [&str; 6] = [
 ];
 
 fn spec(datasets: &[&str], methods: &[&str]) -> String {
-    let list = |items: &[&str]| {
-        items
-            .iter()
-            .map(|item| format!("  - {item}\n"))
-            .collect::<String>()
-    };
+    let list =
+        |items: &[&str]| items.iter().map(|item| format!("  - {item}\n")).collect::<String>();
     format!(
         "name: same\nseed: 11\ndatasets:\n{}splits: {{repeats: 3}}\nselect: {{folds: 2}}\nmethods:\n{}",
         list(datasets),
@@ -45,24 +41,16 @@ fn run(folder: &Folder, out: &str, spec: &str, options: &str) {
 fn records(folder: &Folder, out: &str) -> BTreeMap<String, Record> {
     let read = ledger::read(&folder.path(out).join(ledger::FILE)).unwrap();
     assert!(read.warnings.is_empty());
-    read.records
-        .into_iter()
-        .map(|record| (record.cell.clone(), record))
-        .collect()
+    read.records.into_iter().map(|record| (record.cell.clone(), record)).collect()
 }
 
 /// A record without what may differ from run to run: times, memory and the place among the others.
 fn essence(record: &Record) -> Value {
     let mut value = serde_json::to_value(record).unwrap();
     let fields = value.as_object_mut().unwrap();
-    for name in [
-        "fit_seconds",
-        "predict_seconds",
-        "kernel_seconds",
-        "peak_mb",
-        "started",
-        "threads",
-    ] {
+    for name in
+        ["fit_seconds", "predict_seconds", "kernel_seconds", "peak_mb", "started", "threads"]
+    {
         fields.remove(name);
     }
     if let Some(selection) = fields.get_mut("selection").and_then(Value::as_object_mut) {
@@ -73,10 +61,7 @@ fn essence(record: &Record) -> Value {
 
 fn essences(folder: &Folder, out: &str) -> BTreeMap<String, Value> {
     let records = records(folder, out);
-    records
-        .iter()
-        .map(|(cell, record)| (cell.clone(), essence(record)))
-        .collect()
+    records.iter().map(|(cell, record)| (cell.clone(), essence(record))).collect()
 }
 
 fn text(folder: &Folder, out: &str, file: &str) -> String {
@@ -96,19 +81,13 @@ fn jobs_and_threads_change_nothing() {
     // Threads may sum in another order, so certificates agree up to rounding only.
     let accuracies = |out: &str| -> BTreeMap<String, (Option<f64>, Option<f64>, Value)> {
         let records = records(&folder, out).into_iter();
-        records
-            .map(|(cell, r)| (cell, (r.accuracy, r.balanced_accuracy, r.params)))
-            .collect()
+        records.map(|(cell, r)| (cell, (r.accuracy, r.balanced_accuracy, r.params))).collect()
     };
     assert_eq!(accuracies("one"), accuracies("threads"));
     assert_eq!(accuracies("one"), accuracies("both"));
     for out in ["jobs", "threads", "both"] {
         for file in ["table.csv", "table.md", "table.tex", "splits.json"] {
-            assert_eq!(
-                text(&folder, "one", file),
-                text(&folder, out, file),
-                "{out} {file}"
-            );
+            assert_eq!(text(&folder, "one", file), text(&folder, out, file), "{out} {file}");
         }
     }
 }
@@ -118,12 +97,7 @@ fn splits_do_not_depend_on_the_methods_or_on_other_datasets() {
     let folder = Folder::new();
     run(&folder, "svm", &spec(&[DIGITS], &METHODS[..1]), "");
     run(&folder, "others", &spec(&[DIGITS], &METHODS[1..3]), "");
-    run(
-        &folder,
-        "more",
-        &spec(&["pendigits: {subsample: 60}", DIGITS], &METHODS[..2]),
-        "",
-    );
+    run(&folder, "more", &spec(&["pendigits: {subsample: 60}", DIGITS], &METHODS[..2]), "");
     let splits = text(&folder, "svm", "splits.json");
     assert_eq!(splits, text(&folder, "others", "splits.json"));
     let parse = |text: &str| -> BTreeMap<String, Value> { serde_json::from_str(text).unwrap() };
@@ -138,17 +112,11 @@ fn splits_do_not_depend_on_the_methods_or_on_other_datasets() {
         let kept = &own[hash];
         assert_eq!(kept["split"], record.split, "{cell}");
         let mask = kept["train"].as_str().unwrap();
-        let ones: u32 = mask
-            .chars()
-            .map(|digit| digit.to_digit(16).unwrap().count_ones())
-            .sum();
+        let ones: u32 = mask.chars().map(|digit| digit.to_digit(16).unwrap().count_ones()).sum();
         assert_eq!(ones as usize, record.n_train);
         assert_eq!(kept["samples"], record.n_train + record.n_test);
     }
-    let distinct: BTreeSet<_> = own
-        .values()
-        .map(|split| split["train"].to_string())
-        .collect();
+    let distinct: BTreeSet<_> = own.values().map(|split| split["train"].to_string()).collect();
     assert_eq!(distinct.len(), 3, "three splits, not one three times");
 }
 
@@ -175,31 +143,18 @@ fn the_order_of_methods_does_not_matter() {
     backwards.reverse();
     run(&folder, "forwards", &spec(&[DIGITS], &METHODS), "");
     run(&folder, "backwards", &spec(&[DIGITS], &backwards), "");
-    assert_eq!(
-        essences(&folder, "forwards"),
-        essences(&folder, "backwards")
-    );
+    assert_eq!(essences(&folder, "forwards"), essences(&folder, "backwards"));
     let rows = |out: &str| -> BTreeSet<String> {
-        text(&folder, out, "table.csv")
-            .lines()
-            .map(str::to_owned)
-            .collect()
+        text(&folder, out, "table.csv").lines().map(str::to_owned).collect()
     };
     assert_eq!(rows("forwards"), rows("backwards"));
     let labels = |out: &str| -> Vec<String> {
         let csv = text(&folder, out, "table.csv");
-        csv.lines()
-            .skip(1)
-            .map(|line| line.split(',').nth(2).unwrap().to_owned())
-            .collect()
+        csv.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().to_owned()).collect()
     };
     let mut reversed = labels("backwards");
     reversed.reverse();
-    assert_eq!(
-        labels("forwards"),
-        reversed,
-        "columns stand in the spec's order"
-    );
+    assert_eq!(labels("forwards"), reversed, "columns stand in the spec's order");
 }
 
 #[test]
@@ -207,16 +162,8 @@ fn another_seed_gives_other_splits() {
     let folder = Folder::new();
     let first = spec(&[DIGITS], &METHODS[..1]);
     run(&folder, "first", &first, "");
-    run(
-        &folder,
-        "second",
-        &first.replace("seed: 11", "seed: 12"),
-        "",
-    );
-    assert_ne!(
-        text(&folder, "first", "splits.json"),
-        text(&folder, "second", "splits.json")
-    );
+    run(&folder, "second", &first.replace("seed: 11", "seed: 12"), "");
+    assert_ne!(text(&folder, "first", "splits.json"), text(&folder, "second", "splits.json"));
     let cells = |out: &str| -> BTreeSet<String> { records(&folder, out).into_keys().collect() };
     assert!(cells("first").is_disjoint(&cells("second")));
 }

@@ -27,13 +27,9 @@ const MOVED: [(&str, &str, &str); 4] = [
         "Tensor::from_slice(&planes.concat())",
         "`FineTunedEncoder::phi`, pixels of a batch",
     ),
+    ("src/networks/weights_file.rs", "Tensor::from_data_size", "`ResNet::new`, weights of a file"),
     (
         "src/networks/weights_file.rs",
-        "Tensor::from_data_size",
-        "`ResNet::new`, weights of a file",
-    ),
-    (
-        "src/networks/pickle.rs",
         "Tensor::f_from_data_size",
         "`ResNet::new`, weights of a file",
     ),
@@ -96,9 +92,6 @@ fn every_tensor_is_created_on_the_chosen_device() {
     }
     assert!(places >= 10, "only {places} places were found");
     for ((file, code, _), used) in MOVED.iter().zip(used) {
-        assert!(
-            used,
-            "{file} has no `{code}` any more: remove it from the list"
-        );
+        assert!(used, "{file} has no `{code}` any more: remove it from the list");
     }
 }

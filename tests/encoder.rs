@@ -61,12 +61,7 @@ fn a_resnet34_agrees_with_pytorch() {
     let found = error(&network, &one, false, &expected["evaluation"]);
     assert!(found < 1e-4, "{found}");
     network.set_channels_last();
-    let found = error(
-        &network,
-        &channels_last(&one),
-        false,
-        &expected["evaluation"],
-    );
+    let found = error(&network, &channels_last(&one), false, &expected["evaluation"]);
     assert!(found < 1e-4, "{found}");
 }
 
@@ -74,10 +69,7 @@ fn a_resnet34_agrees_with_pytorch() {
 fn a_resnet34_with_published_weights_agrees_with_pytorch() {
     const FILE: &str = "weights/resnet34-imagenet-v1-bn-reestimated.safetensors";
     let folder = std::env::var_os("NPSVCPP_DATA").map(PathBuf::from);
-    let Some(file) = folder
-        .map(|folder| folder.join(FILE))
-        .filter(|file| file.is_file())
-    else {
+    let Some(file) = folder.map(|folder| folder.join(FILE)).filter(|file| file.is_file()) else {
         println!("not run: there is no {FILE} under NPSVCPP_DATA");
         return;
     };
@@ -137,9 +129,7 @@ fn size_and_weights_are_part_of_the_identity_and_the_usual_size_is_not() {
         let read = ledger::read(&folder.path(out).join(ledger::FILE)).unwrap();
         let record = &read.records[0];
         let hash = record.extra["weights_hash"].as_str().unwrap().to_owned();
-        let notes = Plan::read(&folder.path(out)).unwrap().datasets[0]
-            .notes
-            .join("; ");
+        let notes = Plan::read(&folder.path(out)).unwrap().datasets[0].notes.join("; ");
         assert!(notes.contains(&hash[..16]), "{notes}");
         let file = encoder.split([' ', ',']).nth(1).unwrap();
         assert!(notes.contains(file), "{notes}");

@@ -59,10 +59,7 @@ fn killed_thirty_times_a_run_still_ends_with_each_cell_once() {
         child.wait().unwrap();
         kills_within += usize::from((1..CELLS).contains(&count("killed")));
     }
-    assert!(
-        kills_within >= 10,
-        "only {kills_within} kills hit a run at work"
-    );
+    assert!(kills_within >= 10, "only {kills_within} kills hit a run at work");
     let last = folder.run("run tiny.yaml --offline -q --out killed");
     assert_eq!(last.code, 0, "{}", last.err);
     assert_each_cell_once(&folder, "killed", CELLS);
@@ -103,10 +100,7 @@ fn a_full_disk_ends_the_run_with_a_clear_error_and_a_readable_ledger() {
     };
     let stopped = folder.run("run tiny.yaml --offline -q --out full/out");
     assert_eq!(stopped.code, 1, "{}", stopped.err);
-    for said in [
-        "No space left on device",
-        "run the same command to continue",
-    ] {
+    for said in ["No space left on device", "run the same command to continue"] {
         assert!(stopped.err.contains(said), "{}", stopped.err);
     }
     let contents = ledger::read(&folder.path("full/out/ledger.jsonl")).unwrap();
@@ -204,13 +198,7 @@ fn a_ledger_of_an_older_version_is_still_read() {
         .lines()
         .map(|line| {
             let mut record: serde_json::Map<_, _> = serde_json::from_str(line).unwrap();
-            for later in [
-                "kernel_seconds",
-                "peak_mb",
-                "split_hash",
-                "data_hash",
-                "git",
-            ] {
+            for later in ["kernel_seconds", "peak_mb", "split_hash", "data_hash", "git"] {
                 record.remove(later);
             }
             record.insert("hostname".into(), "gone".into());
@@ -222,10 +210,7 @@ fn a_ledger_of_an_older_version_is_still_read() {
     assert_eq!(again.code, 0, "{}", again.err);
     let said = "8 of 8 cells are done, 0 to run";
     assert!(again.err.contains(said), "{}", again.err);
-    assert_eq!(
-        fs::read_to_string(folder.path("out/ledger.jsonl")).unwrap(),
-        older
-    );
+    assert_eq!(fs::read_to_string(folder.path("out/ledger.jsonl")).unwrap(), older);
     assert_eq!(tables(&folder, "out"), expected);
 }
 
@@ -239,17 +224,11 @@ fn what_changed_is_run_again_and_said() {
         let run = folder.run("run tiny.yaml --offline --out out");
         assert_eq!(run.code, 0, "{}", run.err);
         let records = records(&folder, "out/ledger.jsonl");
-        let new: BTreeSet<_> = records[had..]
-            .iter()
-            .map(|r| (r.dataset.clone(), r.method.clone(), r.split))
-            .collect();
+        let new: BTreeSet<_> =
+            records[had..].iter().map(|r| (r.dataset.clone(), r.method.clone(), r.split)).collect();
         had = records.len();
-        let said: Vec<String> = run
-            .err
-            .lines()
-            .filter(|line| line.contains("run again:"))
-            .map(str::to_owned)
-            .collect();
+        let said: Vec<String> =
+            run.err.lines().filter(|line| line.contains("run again:")).map(str::to_owned).collect();
         (said, new)
     };
     assert_eq!(rerun().0, Vec::<String>::new());
@@ -271,17 +250,11 @@ fn what_changed_is_run_again_and_said() {
     folder.write("tiny.yaml", changed.clone() + "kernel: linear\n");
     let (said, new) = rerun();
     assert_eq!(said.len(), 1);
-    assert!(
-        said[0].starts_with("8 cells are run again: `kernel` changed from "),
-        "{said:?}"
-    );
+    assert!(said[0].starts_with("8 cells are run again: `kernel` changed from "), "{said:?}");
     assert_eq!(new.len(), 8);
 
     // A split more is no change of what there is.
-    folder.write(
-        "tiny.yaml",
-        changed.replace("repeats: 2", "repeats: 3") + "kernel: linear\n",
-    );
+    folder.write("tiny.yaml", changed.replace("repeats: 2", "repeats: 3") + "kernel: linear\n");
     let (said, new) = rerun();
     assert_eq!(said, Vec::<String>::new());
     assert!(new.len() == 4 && new.iter().all(|(.., split)| *split == 2));

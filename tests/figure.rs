@@ -24,9 +24,7 @@ fn whole() -> Summary {
 
 fn accuracy_figure(summary: &Summary) -> Drawn {
     let first = render::figures(summary).into_iter().next();
-    first
-        .filter(|drawn| drawn.name == "accuracy")
-        .expect("always drawn")
+    first.filter(|drawn| drawn.name == "accuracy").expect("always drawn")
 }
 
 fn png(summary: &Summary) -> Vec<u8> {
@@ -146,11 +144,7 @@ fn the_reference_stands_out() {
         }
     };
     let whole = whole();
-    assert_eq!(
-        count(&whole, bold("K-NPSVC++")),
-        2,
-        "once per row of panels"
-    );
+    assert_eq!(count(&whole, bold("K-NPSVC++")), 2, "once per row of panels");
     assert_eq!(count(&whole, bold("SVM")), 0);
     plan.experiment.compare = None;
     let without = summary(&plan, &records(&plan));
@@ -195,11 +189,7 @@ fn rendering_a_folder_twice_gives_the_same_pictures() {
     render::folder(dir.path()).unwrap();
     assert_eq!(first, files.each_ref().map(|file| fs::read(file).unwrap()));
     let summary = whole();
-    let direct = [
-        svg(&summary).into_bytes(),
-        png(&summary),
-        csv(&summary).into_bytes(),
-    ];
+    let direct = [svg(&summary).into_bytes(), png(&summary), csv(&summary).into_bytes()];
     assert_eq!(first, direct);
 }
 
@@ -225,10 +215,7 @@ fn a_dataset_that_is_not_to_be_had_gets_its_reason() {
 #[test]
 fn an_empty_ledger_says_so_in_every_panel() {
     let nothing = summary(&plan(), &[]);
-    assert_eq!(
-        words(&nothing).matches("no results: not run yet").count(),
-        3
-    );
+    assert_eq!(words(&nothing).matches("no results: not run yet").count(), 3);
     assert_eq!(prose(&nothing).matches("Nothing has run yet").count(), 1);
     assert_eq!(size(&png(&nothing)).0, 1920);
     assert!(csv(&nothing).contains("dna,svm,SVM,no,none,,0,,,,not run yet,"));
@@ -316,10 +303,7 @@ fn accuracies_that_are_no_percentages_are_not_drawn() {
         record.accuracy = Some(f64::MAX);
     }
     let summary = summary(&plan, &records);
-    assert_eq!(
-        words(&summary).matches("that are no percentages").count(),
-        4
-    );
+    assert_eq!(words(&summary).matches("that are no percentages").count(), 4);
     let data = csv(&summary);
     assert!(!data.contains("inf") && !data.contains("NaN"), "{data}");
 }
@@ -342,17 +326,9 @@ fn one_split_and_equal_splits_are_drawn() {
 #[test]
 fn a_plan_of_nothing_has_a_figure_in_words() {
     let plan = plan();
-    let no_datasets = Plan {
-        datasets: Vec::new(),
-        cells: Vec::new(),
-        ..plan.clone()
-    };
+    let no_datasets = Plan { datasets: Vec::new(), cells: Vec::new(), ..plan.clone() };
     assert!(words(&summary(&no_datasets, &[])).contains("no results: the plan has no datasets"));
-    let no_methods = Plan {
-        methods: Vec::new(),
-        cells: Vec::new(),
-        ..plan
-    };
+    let no_methods = Plan { methods: Vec::new(), cells: Vec::new(), ..plan };
     assert!(words(&summary(&no_methods, &[])).contains("no results: the plan has no methods"));
 }
 

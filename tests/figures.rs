@@ -23,10 +23,7 @@ fn everything(dir: &Path) -> Summary {
     ];
     plan.experiment.methods[3].tuned = grid.to_vec();
     let mut records = records(&plan);
-    for record in records
-        .iter_mut()
-        .filter(|record| record.method == "k-npsvcpp")
-    {
+    for record in records.iter_mut().filter(|record| record.method == "k-npsvcpp") {
         let point =
             |r1: f64, d: &str, mean: f64| json!({"params": {"r1": r1, "d": d}, "mean": mean});
         let base = 70.0 + record.split as f64 / 4.0;
@@ -60,11 +57,7 @@ fn write_traces(dir: &Path, plan: &Plan) {
             });
             row.to_string() + "\n"
         });
-        fs::write(
-            dir.join(format!("traces/{cell}.jsonl")),
-            lines.collect::<String>(),
-        )
-        .unwrap();
+        fs::write(dir.join(format!("traces/{cell}.jsonl")), lines.collect::<String>()).unwrap();
     }
     let epochs =
         "{\"epoch\": 0, \"accuracy\": 50.0}\n{\"epoch\": 1, \"accuracy\": 61.5}\nnot a line\n";
@@ -74,9 +67,7 @@ fn write_traces(dir: &Path, plan: &Plan) {
 fn write_embedding(dir: &Path) {
     let cloud = |dims: usize, spread: f64| Cloud {
         dims,
-        points: (0..6)
-            .map(|i| [spread * f64::from(i % 2), f64::from(i)])
-            .collect(),
+        points: (0..6).map(|i| [spread * f64::from(i % 2), f64::from(i)]).collect(),
         silhouette: 0.25 * spread,
         knn_accuracy: 75.0,
     };
@@ -95,19 +86,10 @@ fn write_embedding(dir: &Path) {
 /// The words of a picture, which must be a sound document.
 fn words(drawn: &Drawn) -> String {
     let text = String::from_utf8(drawn.svg().unwrap()).unwrap();
-    assert!(
-        !text.contains("NaN") && !text.contains("inf\""),
-        "{}",
-        drawn.name
-    );
+    assert!(!text.contains("NaN") && !text.contains("inf\""), "{}", drawn.name);
     let document = roxmltree::Document::parse(&text).expect("XML");
-    let texts = document
-        .descendants()
-        .filter(|node| node.has_tag_name("text"));
-    let lines: Vec<&str> = texts
-        .filter_map(|node| node.text())
-        .map(str::trim)
-        .collect();
+    let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+    let lines: Vec<&str> = texts.filter_map(|node| node.text()).map(str::trim).collect();
     lines.join("\n")
 }
 
@@ -123,46 +105,18 @@ fn every_figure_has_its_series() {
     let figures = render::figures(&everything(dir.path()));
     let expected: &[(&str, &[&str])] = &[
         ("accuracy", &["SVM", "binalpha"]),
-        (
-            "differences",
-            &["SVM", "binalpha", "corrected interval", "K-NPSVC++ minus"],
-        ),
-        (
-            "paper",
-            &[
-                "SVM",
-                "binalpha",
-                "pendigits ≠",
-                "practical margin",
-                "Table 2",
-            ],
-        ),
+        ("differences", &["SVM", "binalpha", "corrected interval", "K-NPSVC++ minus"]),
+        ("paper", &["SVM", "binalpha", "pendigits ≠", "practical margin", "Table 2"]),
         ("critical-difference", &["SVM  4.00", "CD = ", "Friedman"]),
         ("time", &["SVM", "seconds per fit", "dna"]),
         ("effect", &["TWSVM", "ovr, fixed", "rvo, fixed", "dna"]),
         (
             "convergence",
-            &[
-                "primal: max J",
-                "dual: sum tau J",
-                "accuracy of SVM",
-                "TWSVM_1 on binalpha",
-            ],
+            &["primal: max J", "dual: sum tau J", "accuracy of SVM", "TWSVM_1 on binalpha"],
         ),
         ("ablation", &["TWSVM_1", "NPSVM", "binalpha"]),
-        (
-            "radar",
-            &[
-                "TWSVM_1",
-                "NPSVM",
-                "binalpha, iteration 0, logarithmic",
-                "iteration 3",
-            ],
-        ),
-        (
-            "hyperparameters",
-            &["K-NPSVC++ on binalpha", "r1", "d upwards", "4K"],
-        ),
+        ("radar", &["TWSVM_1", "NPSVM", "binalpha, iteration 0, logarithmic", "iteration 3"]),
+        ("hyperparameters", &["K-NPSVC++ on binalpha", "r1", "d upwards", "4K"]),
         (
             "embedding",
             &[
@@ -194,10 +148,8 @@ fn the_numbers_drawn_lie_beside_each_figure() {
 #[test]
 fn every_figure_is_written_as_svg_png_and_csv() {
     let dir = tempfile::tempdir().unwrap();
-    let names: Vec<&str> = render::figures(&everything(dir.path()))
-        .iter()
-        .map(|d| d.name)
-        .collect();
+    let names: Vec<&str> =
+        render::figures(&everything(dir.path())).iter().map(|d| d.name).collect();
     let files = render::folder(dir.path()).unwrap().files.all;
     for name in names {
         for end in ["svg", "png", "csv"] {
@@ -251,10 +203,7 @@ fn other_bytes_need_another_format_number() {
         let text = fs::read(dir.path().join(name)).unwrap();
         let mut list: serde_json::Value = serde_json::from_slice(&text).unwrap();
         // Its bytes depend on another crate's version.
-        list["files"]
-            .as_object_mut()
-            .unwrap()
-            .shift_remove("cells.parquet");
+        list["files"].as_object_mut().unwrap().shift_remove("cells.parquet");
         found.insert(name.to_owned(), list);
     }
     let found = serde_json::Value::Object(found);
@@ -288,11 +237,7 @@ fn every_warning_stands_under_every_figure() {
     assert!(!summary.warnings.is_empty());
     for drawn in render::figures(&summary) {
         for warning in &summary.warnings {
-            assert!(
-                drawn.description().contains(warning),
-                "{}: {warning}",
-                drawn.name
-            );
+            assert!(drawn.description().contains(warning), "{}: {warning}", drawn.name);
         }
     }
 }
@@ -313,34 +258,19 @@ fn entries_that_differ_in_a_number_make_a_study() {
         method.method = "k-npsvcpp".to_owned();
         method.label = format!("entry {index}");
     }
-    let mut records: Vec<Record> = plan
-        .cells
-        .iter()
-        .map(|cell| results::record(&plan, cell))
-        .collect();
+    let mut records: Vec<Record> =
+        plan.cells.iter().map(|cell| results::record(&plan, cell)).collect();
     for record in &mut records {
-        let place = plan
-            .methods
-            .iter()
-            .position(|method| method.label == record.label)
-            .unwrap();
+        let place = plan.methods.iter().position(|method| method.label == record.label).unwrap();
         let c = [0.1, 1.0, 10.0, 100.0][place];
         record.params = json!({"c": c, "bias": false});
     }
     let figures = render::figures(&results::summary(&plan, &records));
     let study = find(&figures, "hyperparameters");
     assert!(words(study).contains("k-npsvcpp on dna"));
-    let lines: Vec<&str> = study
-        .data
-        .lines()
-        .filter(|line| line.starts_with("dna"))
-        .collect();
+    let lines: Vec<&str> = study.data.lines().filter(|line| line.starts_with("dna")).collect();
     assert_eq!(lines.len(), 4);
-    assert!(
-        lines[0].starts_with("dna,k-npsvcpp,c,0.1,,,94.05,"),
-        "{}",
-        lines[0]
-    );
+    assert!(lines[0].starts_with("dna,k-npsvcpp,c,0.1,,,94.05,"), "{}", lines[0]);
 }
 
 #[test]
@@ -348,27 +278,18 @@ fn files_beside_the_ledger_may_be_broken() {
     let dir = tempfile::tempdir().unwrap();
     everything(dir.path());
     fs::write(dir.path().join("traces/1-1-0.jsonl"), "{]\n\u{0}").unwrap();
-    fs::write(
-        dir.path().join("traces/1-2-0.jsonl"),
-        "{\"iteration\": 1, \"primal\": 1e999}\n",
-    )
-    .unwrap();
+    fs::write(dir.path().join("traces/1-2-0.jsonl"), "{\"iteration\": 1, \"primal\": 1e999}\n")
+        .unwrap();
     fs::write(Embedding::path(dir.path(), "1-3-0"), "{\"labels\": [1, 2]}").unwrap();
     let summary = render::read(dir.path()).unwrap().0;
     let said = "ignored: 4 files with a trace or a map";
     assert!(
-        summary
-            .warnings
-            .iter()
-            .any(|warning| warning.starts_with(said)),
+        summary.warnings.iter().any(|warning| warning.starts_with(said)),
         "{:?}",
         summary.warnings
     );
     let figures = render::figures(&summary);
     let names: Vec<&str> = figures.iter().map(|drawn| drawn.name).collect();
-    assert!(
-        !names.contains(&"embedding") && !names.contains(&"radar"),
-        "{names:?}"
-    );
+    assert!(!names.contains(&"embedding") && !names.contains(&"radar"), "{names:?}");
     figures.iter().for_each(|drawn| drop(words(drawn)));
 }

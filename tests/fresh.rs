@@ -25,21 +25,12 @@ fn starting_over_keeps_the_former_results_and_compares() {
     );
     assert_eq!(files(&folder.path("results/two.old-1")), before);
     // Other data moves numbers.
-    folder.write(
-        "a.csv",
-        table(0.0)
-            .replace(",p\n", ",r\n")
-            .replacen(",q\n", ",r\n", 9),
-    );
+    folder.write("a.csv", table(0.0).replace(",p\n", ",r\n").replacen(",q\n", ",r\n", 9));
     let ended = folder.run("run two.yaml --fresh");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert_says(
         &ended.out,
-        &[
-            "moved results/two to results/two.old-2",
-            "a, SVM: mean ",
-            " splits moved, by at most ",
-        ],
+        &["moved results/two to results/two.old-2", "a, SVM: mean ", " splits moved, by at most "],
     );
     // Pages do not show what was moved aside.
     let rendered = folder.run("render results/two results/two.old-1 results/two.old-2");
@@ -60,10 +51,7 @@ fn starting_over_is_refused_where_numbers_could_not_come_back() {
     assert_says(&ended.err, &["two.yaml:3:29", "a.csv"]);
     // A dataset without a finished cell may be missing.
     let folder = Folder::new();
-    folder.write(
-        "two.yaml",
-        SPEC.replace("  - files: {name: a, train: a.csv}\n", "  - chg\n"),
-    );
+    folder.write("two.yaml", SPEC.replace("  - files: {name: a, train: a.csv}\n", "  - chg\n"));
     folder.write("b.csv", table(0.5));
     assert_eq!(folder.run("run two.yaml --offline").code, 3);
     let ended = folder.run("run two.yaml --offline --fresh");
@@ -77,10 +65,7 @@ fn starting_over_without_a_plan_or_a_name() {
     fs::remove_file(folder.path("results/two/plan.json")).unwrap();
     let ended = folder.run("run two.yaml --fresh");
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert_says(
-        &ended.err,
-        &["no comparison: results/two.old-1 has no plan"],
-    );
+    assert_says(&ended.err, &["no comparison: results/two.old-1 has no plan"]);
     let ended = folder.run("run two.yaml --fresh --out ..");
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert_says(&ended.err, &["--fresh cannot rename ..", "--out"]);
@@ -116,10 +101,7 @@ fn the_comparison_survives_an_interruption() {
 fn starting_over_tries_to_download() {
     let folder = Folder::new();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    copy(
-        &root.join("results/fig-convergence"),
-        &folder.path("results/fig-convergence"),
-    );
+    copy(&root.join("results/fig-convergence"), &folder.path("results/fig-convergence"));
     let spec = fs::read(root.join("experiments/fig-convergence.yaml")).unwrap();
     folder.write("fig-convergence.yaml", spec);
     let said = |option: &str| {

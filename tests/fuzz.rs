@@ -46,30 +46,12 @@ static ALLOCATOR: Counting = Counting;
 /// One way to damage a file.
 #[derive(Clone, Debug)]
 enum Damage {
-    Flip {
-        at: usize,
-        bit: u8,
-    },
-    Replace {
-        at: usize,
-        with: Vec<u8>,
-    },
-    Insert {
-        at: usize,
-        what: Vec<u8>,
-    },
-    Remove {
-        at: usize,
-        length: usize,
-    },
-    Repeat {
-        at: usize,
-        length: usize,
-        times: usize,
-    },
-    Cut {
-        at: usize,
-    },
+    Flip { at: usize, bit: u8 },
+    Replace { at: usize, with: Vec<u8> },
+    Insert { at: usize, what: Vec<u8> },
+    Remove { at: usize, length: usize },
+    Repeat { at: usize, length: usize, times: usize },
+    Cut { at: usize },
 }
 
 /// Words that parsers of numbers, lengths and texts stumble over.
@@ -96,12 +78,8 @@ const WORDS: [&[u8]; 18] = [
 
 fn damage() -> impl Strategy<Value = Damage> {
     let at = || any::<usize>();
-    let word = || {
-        prop_oneof![
-            (0..WORDS.len()).prop_map(|i| WORDS[i].to_vec()),
-            vec(any::<u8>(), 1..9),
-        ]
-    };
+    let word =
+        || prop_oneof![(0..WORDS.len()).prop_map(|i| WORDS[i].to_vec()), vec(any::<u8>(), 1..9),];
     prop_oneof![
         (at(), 0..8_u8).prop_map(|(at, bit)| Damage::Flip { at, bit }),
         (at(), word()).prop_map(|(at, with)| Damage::Replace { at, with }),
@@ -156,9 +134,7 @@ impl Damage {
 
 /// The files of `tests/corpus/<format>`, in order.
 fn corpus(format: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/corpus")
-        .join(format);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(format);
     let entries = fs::read_dir(folder).unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -271,16 +247,11 @@ fn cifar() {
             }
             fs::remove_dir_all(inner).unwrap();
         };
-        let mut batches: Vec<_> = [
-            "data_batch_1",
-            "data_batch_2",
-            "data_batch_3",
-            "data_batch_4",
-        ]
-        .iter()
-        .chain(&["data_batch_5", "test_batch"])
-        .map(|name| (format!("cifar-10-batches-bin/{name}.bin"), batch.as_slice()))
-        .collect();
+        let mut batches: Vec<_> = ["data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4"]
+            .iter()
+            .chain(&["data_batch_5", "test_batch"])
+            .map(|name| (format!("cifar-10-batches-bin/{name}.bin"), batch.as_slice()))
+            .collect();
         batches[1].1 = bytes;
         load(&batches);
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -314,8 +285,7 @@ fn an_archive_that_leaves_its_folder_writes_nothing() {
     fs::create_dir_all(&inner).unwrap();
     let mut zip = zip::ZipWriter::new(fs::File::create(inner.join("x.npz")).unwrap());
     for name in ["../../escaped.npy", "/escaped.npy", "..\\escaped.npy"] {
-        zip.start_file(name, zip::write::SimpleFileOptions::default())
-            .unwrap();
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
         zip.write_all(b"out").unwrap();
     }
     zip.finish().unwrap();

@@ -22,12 +22,8 @@ use sha2::{Digest, Sha256};
 /// The published results folders.
 fn published() -> Vec<PathBuf> {
     let results = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("results");
-    let entries = fs::read_dir(results)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut found: Vec<PathBuf> = entries
-        .filter(|path| path.join(Plan::FILE).is_file())
-        .collect();
+    let entries = fs::read_dir(results).unwrap().map(|entry| entry.unwrap().path());
+    let mut found: Vec<PathBuf> = entries.filter(|path| path.join(Plan::FILE).is_file()).collect();
     found.sort();
     assert!(!found.is_empty());
     found
@@ -43,11 +39,7 @@ fn every_published_cell_keeps_its_name() {
         let planned: BTreeSet<&str> = cells.iter().map(|cell| cell.cell.as_str()).collect();
         let records = ledger::read_folder(&folder).unwrap();
         assert!(records.warnings.is_empty(), "{:?}", records.warnings);
-        for record in records
-            .latest()
-            .iter()
-            .filter(|record| record.status == Status::Ok)
-        {
+        for record in records.latest().iter().filter(|record| record.status == Status::Ok) {
             let name = record.cell.as_str();
             assert!(planned.contains(name), "{}: {name}", folder.display());
         }
@@ -85,25 +77,15 @@ fn every_published_split_keeps_its_hash() {
             let mut found = Sha256::new();
             for part in [&train, &test] {
                 found.update((part.len() as u64).to_le_bytes());
-                part.iter()
-                    .for_each(|&i| found.update((i as u64).to_le_bytes()));
+                part.iter().for_each(|&i| found.update((i as u64).to_le_bytes()));
             }
-            let found: String = found
-                .finalize()
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+            let found: String = found.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(found, *hash, "{} {}", folder.display(), split["dataset"]);
         }
         let plan = Plan::read(&folder).unwrap();
         for row in plan.datasets.iter().filter(|row| row.unavailable.is_none()) {
             for hash in &row.splits {
-                assert!(
-                    splits.contains_key(hash),
-                    "{} {}",
-                    folder.display(),
-                    row.name
-                );
+                assert!(splits.contains_key(hash), "{} {}", folder.display(), row.name);
             }
         }
     }
@@ -120,11 +102,7 @@ fn defaults_keep_their_text() {
     }
     let folder = tempfile::tempdir().unwrap();
     let smallest = folder.path().join("smallest.yaml");
-    fs::write(
-        &smallest,
-        "name: smallest\ndatasets: [usps]\nmethods: [svm]\n",
-    )
-    .unwrap();
+    fs::write(&smallest, "name: smallest\ndatasets: [usps]\nmethods: [svm]\n").unwrap();
     let loaded = spec::load(&smallest, &npsvcpp::catalogue()).unwrap();
     found.insert("experiment".to_owned(), json!(loaded.experiment));
     let text = serde_json::to_string_pretty(&found).unwrap() + "\n";

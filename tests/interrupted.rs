@@ -23,19 +23,11 @@ fn failing(folder: &Folder, arguments: &str, k: usize, how: &str) -> Output {
 /// What a rendering reads.
 fn sources(whole: &Files) -> Files {
     let is_source = |path: &Path| {
-        let names = [
-            "ledger.jsonl",
-            "plan.json",
-            "provenance.json",
-            "spec.yaml",
-            "splits.json",
-        ];
+        let names = ["ledger.jsonl", "plan.json", "provenance.json", "spec.yaml", "splits.json"];
         path.starts_with("traces") || names.iter().any(|name| path == Path::new(name))
     };
     let sources = whole.iter().filter(|(path, _)| is_source(path));
-    sources
-        .map(|(path, bytes)| (path.clone(), bytes.clone()))
-        .collect()
+    sources.map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
 }
 
 fn assert_no_leftovers(files: &Files, case: &str) {
@@ -63,11 +55,7 @@ fn a_rendering_killed_at_any_write_is_completed() {
         }
         assert_eq!(ended.status.code(), None, "a signal ended it");
         run(&folder, &out);
-        assert_same(
-            &files(&folder.path(&out)),
-            &whole,
-            &format!("write {killed}"),
-        );
+        assert_same(&files(&folder.path(&out)), &whole, &format!("write {killed}"));
         killed += 1;
     }
     assert_eq!(killed, writes(&whole));
@@ -115,9 +103,7 @@ fn a_rendering_over_a_former_one_is_completed() {
     // The same experiment before its last record.
     let mut former = sources(&whole);
     let ledger = former.get_mut(Path::new("ledger.jsonl")).unwrap();
-    let end = ledger[..ledger.len() - 1]
-        .iter()
-        .rposition(|&byte| byte == b'\n');
+    let end = ledger[..ledger.len() - 1].iter().rposition(|&byte| byte == b'\n');
     ledger.truncate(end.unwrap() + 1);
     write(&folder.path("former"), &former);
     assert_eq!(folder.run("render former -q").code, 0);
@@ -154,10 +140,7 @@ fn a_run_from_nothing_interrupted_at_any_write_is_completed() {
         }
         run(&folder, &out);
         let found = files(&folder.path(&out));
-        assert_eq!(
-            found.keys().collect::<Vec<_>>(),
-            whole.iter().collect::<Vec<_>>()
-        );
+        assert_eq!(found.keys().collect::<Vec<_>>(), whole.iter().collect::<Vec<_>>());
         run(&folder, &out);
         assert_same(&files(&folder.path(&out)), &found, &out);
     }

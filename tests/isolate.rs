@@ -33,9 +33,8 @@ fn processes_give_the_same_numbers() {
         let name = select.len();
         let plain = folder.run(&format!("run tiny.yaml --offline --out plain-{name}"));
         assert_eq!(plain.code, 0, "{}", plain.err);
-        let isolated = folder.run(&format!(
-            "run tiny.yaml --offline --isolate --jobs 2 --out isolated-{name}"
-        ));
+        let isolated = folder
+            .run(&format!("run tiny.yaml --offline --isolate --jobs 2 --out isolated-{name}"));
         assert_eq!(isolated.code, 0, "{}", isolated.err);
         assert_eq!(
             tables(&folder, &format!("isolated-{name}")),
@@ -60,12 +59,7 @@ fn processes_give_the_same_numbers() {
             let mut files: Vec<_> = std::fs::read_dir(folder)
                 .unwrap()
                 .map(|entry| entry.unwrap().path())
-                .map(|path| {
-                    (
-                        path.file_name().unwrap().to_owned(),
-                        std::fs::read(path).unwrap(),
-                    )
-                })
+                .map(|path| (path.file_name().unwrap().to_owned(), std::fs::read(path).unwrap()))
                 .collect();
             files.sort();
             files
@@ -80,12 +74,7 @@ fn a_hung_cell_ends_at_its_timeout_and_the_rest_goes_on() {
     folder.write("endless.yaml", ENDLESS);
     let run = folder.run("run endless.yaml --offline --jobs 1 --cell-timeout 5s --out out");
     assert_eq!(run.code, 3, "{}", run.err);
-    assert!(
-        run.out
-            .contains("4 cells done, 2 failed, 0 skipped, 0 left"),
-        "{}",
-        run.out
-    );
+    assert!(run.out.contains("4 cells done, 2 failed, 0 skipped, 0 left"), "{}", run.out);
     for record in records(&folder, "out/ledger.jsonl") {
         let error = record.error.unwrap_or_default();
         if record.method == "k-npsvcpp" {
@@ -113,9 +102,7 @@ fn children(parent: u32) -> Vec<u32> {
 
 #[cfg(target_os = "linux")]
 fn kill(signal: &str, pid: u32) {
-    let sent = std::process::Command::new("kill")
-        .args([signal, &pid.to_string()])
-        .status();
+    let sent = std::process::Command::new("kill").args([signal, &pid.to_string()]).status();
     assert!(sent.unwrap().success());
 }
 

@@ -40,18 +40,10 @@ fn threads_and_jobs_are_at_most_the_cores() {
         assert!(run.err.contains(&said), "{}", run.err);
     }
     let read = ledger::read(&folder.path("out").join(ledger::FILE)).unwrap();
-    assert!(
-        read.records
-            .iter()
-            .all(|record| record.status == Status::Ok)
-    );
+    assert!(read.records.iter().all(|record| record.status == Status::Ok));
     assert!(read.records.iter().all(|record| record.threads == cores));
     let fitting = folder.run("run spec.yaml --offline --threads 1 --jobs 1 --out fitting");
-    assert!(
-        !fitting.err.contains("more than this machine"),
-        "{}",
-        fitting.err
-    );
+    assert!(!fitting.err.contains("more than this machine"), "{}", fitting.err);
 }
 
 /// 60 samples of ten million features would be 4.8 GB.

@@ -21,9 +21,7 @@ methods:
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    let rows: String = (0..30)
-        .map(|i| format!("{} 1:{} 2:{}\n", i % 2, i, i * i % 7))
-        .collect();
+    let rows: String = (0..30).map(|i| format!("{} 1:{} 2:{}\n", i % 2, i, i * i % 7)).collect();
     folder.write("own.txt", rows);
     folder.write("roomy.yaml", SPEC);
     folder
@@ -51,10 +49,7 @@ fn cells_beyond_the_budget_are_skipped_in_words() {
     assert_eq!(run.code, 3, "{}", run.err);
     let own = |ending| ("own".to_owned(), ending);
     let digits = |ending| ("optdigits".to_owned(), ending);
-    assert_eq!(
-        endings(&folder),
-        [(own("ok"), 4), (digits("skipped"), 4)].into()
-    );
+    assert_eq!(endings(&folder), [(own("ok"), 4), (digits("skipped"), 4)].into());
     // 120 training and 80 test samples: the two kernel matrices alone have 24,000 values.
     let said = "MB of memory, more than the budget of 0.10 MB; raise it with --memory";
     assert!(run.out.contains(said), "{}", run.out);
@@ -76,11 +71,7 @@ fn sizes_are_told_in_units_that_show_them() {
     let folder = folder();
     let run = folder.run("run roomy.yaml --offline -q --memory 2KB");
     assert_eq!(run.code, 3);
-    assert!(
-        run.out.contains("more than the budget of 2.00 KB"),
-        "{}",
-        run.out
-    );
+    assert!(run.out.contains("more than the budget of 2.00 KB"), "{}", run.out);
     assert!(!run.out.contains("0.00 GB"), "{}", run.out);
     let check = folder.run("check roomy.yaml --offline");
     assert!(!check.out.contains("0.00 GB"), "{}", check.out);
@@ -100,15 +91,8 @@ fn cells_alone(folder: &Folder, memory: &str) -> (usize, usize) {
     ));
     assert_eq!(run.code, 0, "{}\n{}", run.out, run.err);
     let read = ledger::read(&folder.path(memory).join(ledger::FILE)).unwrap();
-    assert!(
-        read.records
-            .iter()
-            .all(|record| record.status == Status::Ok)
-    );
-    let alone = read
-        .records
-        .iter()
-        .filter(|record| record.peak_mb.is_some());
+    assert!(read.records.iter().all(|record| record.status == Status::Ok));
+    let alone = read.records.iter().filter(|record| record.peak_mb.is_some());
     (read.records.len(), alone.count())
 }
 
@@ -129,10 +113,7 @@ fn jobs_wait_for_each_others_memory() {
     let (size, _) = per_job.split_once(" per job").unwrap();
     let (number, unit) = size.split_once(' ').unwrap();
     let one_and_a_half = 1.5 * number.parse::<f64>().unwrap();
-    assert_eq!(
-        cells_alone(&folder, &format!("{one_and_a_half}{unit}")),
-        (8, 8)
-    );
+    assert_eq!(cells_alone(&folder, &format!("{one_and_a_half}{unit}")), (8, 8));
     let (cells, alone) = cells_alone(&folder, "1GB");
     assert!(alone < cells, "with room for all, jobs run side by side");
 }

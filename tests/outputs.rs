@@ -48,12 +48,10 @@ fn every_output_is_listed_but_pictures_that_git_ignores() {
             && path.extension() != Some("png".as_ref())
     };
     let files = files(&folder.path("whole"));
-    let outputs: Vec<&str> = (files.keys().filter(is_output))
-        .map(|path| path.to_str().unwrap())
-        .collect();
-    let mut listed: Vec<&str> = (list["files"].as_object().unwrap().keys())
-        .map(String::as_str)
-        .collect();
+    let outputs: Vec<&str> =
+        (files.keys().filter(is_output)).map(|path| path.to_str().unwrap()).collect();
+    let mut listed: Vec<&str> =
+        (list["files"].as_object().unwrap().keys()).map(String::as_str).collect();
     listed.sort_by(|a, b| Path::new(a).cmp(Path::new(b)));
     assert_eq!(listed, outputs);
 }
@@ -76,10 +74,7 @@ fn a_run_that_finds_everything_in_order_writes_nothing() {
     let folder = finished("");
     let whole = folder.path("whole");
     // As after a checkout: the ledger may be newer than the tables.
-    let ledger = File::options()
-        .append(true)
-        .open(whole.join(ledger::FILE))
-        .unwrap();
+    let ledger = File::options().append(true).open(whole.join(ledger::FILE)).unwrap();
     let later = SystemTime::now() + Duration::from_secs(3600);
     ledger.set_modified(later).unwrap();
     let before = identities(&whole);
@@ -143,18 +138,8 @@ fn rendering_writes_pictures_again_that_git_ignores() {
     assert_same(&files(&whole), &before, "render");
     let wrote = render.out.lines().filter(|line| line.starts_with("wrote "));
     let wrote: Vec<&str> = wrote.collect();
-    assert_eq!(
-        wrote,
-        [
-            "wrote whole/figures/accuracy.png",
-            "wrote whole/figures/time.png"
-        ]
-    );
-    assert!(
-        render.out.contains(" files are up to date\n"),
-        "{}",
-        render.out
-    );
+    assert_eq!(wrote, ["wrote whole/figures/accuracy.png", "wrote whole/figures/time.png"]);
+    assert!(render.out.contains(" files are up to date\n"), "{}", render.out);
 }
 
 #[test]
@@ -174,10 +159,7 @@ fn every_source_of_a_table_can_make_it_outdated() {
     let at = |name: &str| whole.join(name);
     // A record twice is a record: the bytes stay, but they come from another ledger.
     let ledger = fs::read_to_string(at(ledger::FILE)).unwrap();
-    append(
-        ledger::FILE,
-        &format!("{}\n", ledger.lines().last().unwrap()),
-    );
+    append(ledger::FILE, &format!("{}\n", ledger.lines().last().unwrap()));
     assert_eq!(update(), [at("outputs.json")]);
     append("spec.yaml", "# a note\n");
     assert_eq!(update(), [at("report.html"), at("outputs.json")]);
@@ -187,10 +169,7 @@ fn every_source_of_a_table_can_make_it_outdated() {
     assert_eq!(update(), [at("report.html"), at("outputs.json")]);
     let trace = files(&at("traces")).into_keys().next().unwrap();
     let first_split = update_of_traces(&whole);
-    assert!(
-        first_split.contains(&at("figures/convergence.svg")),
-        "{trace:?} {first_split:?}"
-    );
+    assert!(first_split.contains(&at("figures/convergence.svg")), "{trace:?} {first_split:?}");
     assert!(first_split.ends_with(&[at("outputs.json")]));
     let plan = fs::read_to_string(at("plan.json")).unwrap();
     let other = plan.replacen("\"title\": \"", "\"title\": \"Another ", 1);
@@ -222,12 +201,7 @@ fn what_a_former_rendering_listed_is_removed_but_never_a_source() {
     folder.write("outside.csv", "of the user");
     edit(&folder, |list| {
         list["format"] = json!(render::FORMAT - 1);
-        for name in [
-            "figures/gone.svg",
-            "ledger.jsonl",
-            "plan.json",
-            "../outside.csv",
-        ] {
+        for name in ["figures/gone.svg", "ledger.jsonl", "plan.json", "../outside.csv"] {
             list["files"][name] = json!("0".repeat(64));
         }
     });
@@ -300,11 +274,9 @@ fn the_index_page_of_the_working_folder_lies_in_it() {
     folder.write("index-effect.csv", "of other experiments");
     let render = folder.run("render one two -q");
     assert_eq!(render.code, 0, "{}", render.err);
-    for (name, is_there) in [
-        ("index.html", true),
-        ("index.outputs.json", true),
-        ("index-effect.csv", false),
-    ] {
+    for (name, is_there) in
+        [("index.html", true), ("index.outputs.json", true), ("index-effect.csv", false)]
+    {
         assert_eq!(folder.path(name).exists(), is_there, "{name}");
     }
 }
@@ -317,13 +289,7 @@ fn renderings_at_the_same_time_end_with_the_files_of_one() {
     for name in ["table.md", "report.html", "outputs.json"] {
         fs::remove_file(whole.join(name)).unwrap();
     }
-    let start = |arguments: &str| {
-        folder
-            .command(arguments)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap()
-    };
+    let start = |arguments: &str| folder.command(arguments).stdout(Stdio::null()).spawn().unwrap();
     let started = [
         start("render whole -q"),
         start("run tiny.yaml --offline -q --out whole"),

@@ -21,10 +21,7 @@ fn the_quickstart_runs_every_method() {
     for record in &read.records {
         assert_eq!(record.status, Status::Ok, "{record:?}");
         // Chance is 10 percent; this tells a working prediction from a broken one, no more.
-        assert!(
-            record.accuracy.is_some_and(|percent| percent > 50.0),
-            "{record:?}"
-        );
+        assert!(record.accuracy.is_some_and(|percent| percent > 50.0), "{record:?}");
         cells.insert((record.dataset.as_str(), record.method.as_str()));
     }
     let datasets = ["optdigits", "pendigits"];
@@ -33,16 +30,7 @@ fn the_quickstart_runs_every_method() {
         .into_iter()
         .flat_map(|dataset| kernel_methods().map(move |method| (dataset, method.info.name)));
     assert_eq!(cells, every.collect());
-    for file in [
-        "table.md",
-        "table.tex",
-        "table.csv",
-        "spec.yaml",
-        "plan.json",
-    ] {
-        assert!(
-            folder.path("results/quickstart").join(file).is_file(),
-            "{file}"
-        );
+    for file in ["table.md", "table.tex", "table.csv", "spec.yaml", "plan.json"] {
+        assert!(folder.path("results/quickstart").join(file).is_file(), "{file}");
     }
 }

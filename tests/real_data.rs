@@ -33,11 +33,7 @@ fn the_papers_data_has_its_shape() {
     let names = expected.map(|(name, ..)| name);
     for ((name, result), (_, shape, classes)) in verify(&store, &names).into_iter().zip(expected) {
         let dataset = result.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(
-            (dataset.x.dim(), dataset.classes.len()),
-            (shape, classes),
-            "{name}"
-        );
+        assert_eq!((dataset.x.dim(), dataset.classes.len()), (shape, classes), "{name}");
     }
 }
 
@@ -49,24 +45,14 @@ fn a_cell_of_table_2_runs() {
     folder.write("table2.yaml", std::fs::read(spec).unwrap());
     let only = "--only dataset=binalpha --only split=0 --only method=svm";
     let data = std::path::absolute(data).unwrap();
-    let run = folder.run(&format!(
-        "run table2.yaml --offline -q --out out {only} --data {}",
-        data.display()
-    ));
+    let run = folder
+        .run(&format!("run table2.yaml --offline -q --out out {only} --data {}", data.display()));
     assert_eq!(run.code, 0, "{}\n{}", run.out, run.err);
     let read = ledger::read(&folder.path("out").join(ledger::FILE)).unwrap();
     let [record] = &read.records[..] else {
         panic!("{:?}", read.records);
     };
-    assert_eq!(
-        (record.status, record.n_train, record.n_test),
-        (Status::Ok, 842, 562)
-    );
+    assert_eq!((record.status, record.n_train, record.n_test), (Status::Ok, 842, 562));
     // The paper has 71.10 on average over its splits.
-    assert!(
-        record
-            .accuracy
-            .is_some_and(|percent| (percent - 71.0).abs() < 6.0),
-        "{record:?}"
-    );
+    assert!(record.accuracy.is_some_and(|percent| (percent - 71.0).abs() < 6.0), "{record:?}");
 }

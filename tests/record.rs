@@ -30,19 +30,14 @@ fn trace(folder: &Folder, record: &Value) -> Vec<Value> {
     let name = record["cell"].as_str().unwrap();
     let text =
         fs::read_to_string(folder.path(&format!("results/small/traces/{name}.jsonl"))).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
 fn what_was_not_recorded_is_said_and_what_was_is_taken_over() {
     let folder = Folder::new();
     folder.write("plain.yaml", SPEC);
-    folder.write(
-        "spec.yaml",
-        format!("{SPEC}record: [evolution, embedding]\n"),
-    );
+    folder.write("spec.yaml", format!("{SPEC}record: [evolution, embedding]\n"));
     let run = |arguments: &str| {
         let ended = folder.run(arguments);
         assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
@@ -62,10 +57,7 @@ fn what_was_not_recorded_is_said_and_what_was_is_taken_over() {
 #[test]
 fn the_evolution_ends_where_the_fit_does() {
     let folder = Folder::new();
-    folder.write(
-        "spec.yaml",
-        format!("{SPEC}record: [evolution, embedding]\n"),
-    );
+    folder.write("spec.yaml", format!("{SPEC}record: [evolution, embedding]\n"));
     let ended = folder.run("--quiet run spec.yaml");
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
     let records = records(&folder);
@@ -75,31 +67,16 @@ fn the_evolution_ends_where_the_fit_does() {
     assert!(trace_of_first.iter().all(|row| row["accuracy"].is_number()));
     assert_eq!(trace_of_first[2]["accuracy"], first["accuracy"]);
     let second = trace(&folder, cell(&records, "k-npsvcpp", 1));
-    assert!(
-        second.iter().all(|row| row.get("accuracy").is_none()),
-        "only the first split's"
-    );
+    assert!(second.iter().all(|row| row.get("accuracy").is_none()), "only the first split's");
 
     let name = first["cell"].as_str().unwrap();
     let text =
         fs::read_to_string(folder.path(&format!("results/small/embeddings/{name}.json"))).unwrap();
     let map: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(
-        map["labels"].as_array().unwrap().len(),
-        32,
-        "the test samples"
-    );
-    assert_eq!(
-        (&map["raw"]["dims"], &map["learnt"]["dims"]),
-        (&64.into(), &20.into())
-    );
+    assert_eq!(map["labels"].as_array().unwrap().len(), 32, "the test samples");
+    assert_eq!((&map["raw"]["dims"], &map["learnt"]["dims"]), (&64.into(), &20.into()));
     for name in ["convergence", "embedding"] {
-        assert!(
-            folder
-                .path(&format!("results/small/figures/{name}.svg"))
-                .exists(),
-            "{name}"
-        );
+        assert!(folder.path(&format!("results/small/figures/{name}.svg")).exists(), "{name}");
     }
 }
 
@@ -116,10 +93,7 @@ fn nothing_is_recorded_unasked_and_numbers_do_not_depend_on_it() {
     for record in &plain {
         let method = record["method"].as_str().unwrap();
         let same = cell(&recorded, method, record["split"].as_u64().unwrap());
-        assert_eq!(
-            (&record["cell"], &record["accuracy"]),
-            (&same["cell"], &same["accuracy"])
-        );
+        assert_eq!((&record["cell"], &record["accuracy"]), (&same["cell"], &same["accuracy"]));
     }
 }
 
@@ -129,11 +103,7 @@ fn what_cannot_be_recorded_is_refused_by_name() {
     folder.write("spec.yaml", format!("{SPEC}record: [evolutions]\n"));
     let ended = folder.run("check spec.yaml");
     assert_eq!(ended.code, 2);
-    assert!(
-        ended.err.contains("did you mean `evolution`?"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("did you mean `evolution`?"), "{}", ended.err);
 }
 
 #[test]

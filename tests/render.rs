@@ -57,14 +57,9 @@ fn terminal_wide() {
 
 #[test]
 fn terminal_of_eighty_columns() {
-    let terminal = Terminal {
-        width: Some(80),
-        colour: false,
-    };
+    let terminal = Terminal { width: Some(80), colour: false };
     let shown = terminal.show(&whole());
-    let table = shown
-        .lines()
-        .filter(|line| line.starts_with(['│', '┌', '╞', '└']));
+    let table = shown.lines().filter(|line| line.starts_with(['│', '┌', '╞', '└']));
     assert!(table.clone().count() > 10);
     assert!(table.clone().all(|line| line.chars().count() <= 80));
     insta::assert_snapshot!(shown);
@@ -72,14 +67,9 @@ fn terminal_of_eighty_columns() {
 
 #[test]
 fn terminal_of_forty_columns_wraps_and_still_fits() {
-    let terminal = Terminal {
-        width: Some(40),
-        colour: false,
-    };
+    let terminal = Terminal { width: Some(40), colour: false };
     let shown = terminal.show(&whole());
-    let mut table = shown
-        .lines()
-        .filter(|line| line.starts_with(['│', '┌', '╞', '└']));
+    let mut table = shown.lines().filter(|line| line.starts_with(['│', '┌', '╞', '└']));
     assert!(table.all(|line| line.chars().count() <= 40), "{shown}");
 }
 
@@ -87,10 +77,7 @@ fn terminal_of_forty_columns_wraps_and_still_fits() {
 fn colour_changes_nothing_but_colour() {
     let plain = Terminal::default().show(&whole());
     assert!(!plain.contains('\u{1b}'));
-    let coloured = Terminal {
-        colour: true,
-        ..Terminal::default()
-    };
+    let coloured = Terminal { colour: true, ..Terminal::default() };
     let coloured = coloured.show(&whole());
     assert!(coloured.contains('\u{1b}'));
     let mut stripped = String::new();
@@ -137,21 +124,14 @@ fn a_shared_first_place_is_called_shared() {
     let mut records = results::records(&plan);
     for record in records.iter_mut().filter(|r| r.dataset == "dna") {
         // The same accuracies in another order: their sums differ in the last digit.
-        let place = if record.method == "twsvm" {
-            9 - record.split
-        } else {
-            record.split
-        };
+        let place = if record.method == "twsvm" { 9 - record.split } else { record.split };
         if ["twsvm", "k-npsvcpp"].contains(&record.method.as_str()) {
             record.accuracy = Some(97.0 + 0.1 * place as f64);
         }
     }
     let summary = results::summary(&plan, &records);
     let expected = "TWSVM_1 on 3 (1 of them shared) and K-NPSVC++ on 1 (shared).";
-    let found = summary
-        .findings
-        .iter()
-        .any(|finding| finding.ends_with(expected));
+    let found = summary.findings.iter().any(|finding| finding.ends_with(expected));
     assert!(found, "{:#?}", summary.findings);
 }
 
@@ -186,11 +166,7 @@ fn every_number_of_the_paper_has_a_verdict() {
     let summary = whole();
     let verdict = |row: usize, column: usize| summary.rows[row].cells[column].reproduction.unwrap();
     assert_eq!(verdict(0, 0), Reproduction::NotRun, "no data");
-    assert_eq!(
-        verdict(1, 0),
-        Reproduction::Reproduced,
-        "1.4 off, but p = 0.08"
-    );
+    assert_eq!(verdict(1, 0), Reproduction::Reproduced, "1.4 off, but p = 0.08");
     assert_eq!(verdict(1, 1), Reproduction::Higher);
     assert_eq!(verdict(2, 0), Reproduction::NotRun, "a part of pendigits");
     assert_eq!(verdict(3, 1), Reproduction::Reproduced, "within the margin");
@@ -219,22 +195,11 @@ fn the_papers_claims_are_answered_by_both_tests() {
     };
     assert_eq!(claim(0, 0), Some((Answer::NotRun, Answer::NotRun)));
     assert_eq!(claim(1, 0), Some((Answer::Holds, Answer::Holds)));
-    assert_eq!(
-        claim(1, 1),
-        Some((Answer::Contradicted, Answer::Contradicted))
-    );
-    assert_eq!(
-        claim(2, 0),
-        Some((Answer::NotRun, Answer::NotRun)),
-        "a part of it"
-    );
+    assert_eq!(claim(1, 1), Some((Answer::Contradicted, Answer::Contradicted)));
+    assert_eq!(claim(2, 0), Some((Answer::NotRun, Answer::NotRun)), "a part of it");
     assert_eq!(claim(3, 0), Some((Answer::Holds, Answer::Open)));
     assert_eq!(claim(3, 1), None, "TWSVM is not behind in the paper");
-    assert_eq!(
-        claim(1, 3),
-        None,
-        "nothing is claimed of the reference itself"
-    );
+    assert_eq!(claim(1, 3), None, "nothing is claimed of the reference itself");
     assert!(export(&Markdown, &summary).contains("‡ holds, open"));
 }
 
@@ -249,14 +214,8 @@ fn tests_are_adjusted_over_the_whole_table() {
         assert!(paired.holm.signed_rank >= paired.signed_rank);
         assert!(paired.holm.corrected.unwrap() >= paired.corrected.unwrap().p);
     }
-    let smallest = paired
-        .iter()
-        .map(|paired| paired.naive.p)
-        .fold(1.0, f64::min);
-    let adjusted = paired
-        .iter()
-        .map(|paired| paired.holm.naive)
-        .fold(1.0, f64::min);
+    let smallest = paired.iter().map(|paired| paired.naive.p).fold(1.0, f64::min);
+    let adjusted = paired.iter().map(|paired| paired.holm.naive).fold(1.0, f64::min);
     assert!((adjusted - 9.0 * smallest).abs() < 1e-12);
     let tally = summary.tallies[1].unwrap();
     assert_eq!(tally.means.to_string(), "1/0/2");
@@ -284,11 +243,7 @@ fn without_a_table_to_reproduce_there_is_no_paper() {
     assert!(!export(&Latex, &summary).contains("Paper"));
     plan.experiment.reproduces = Some(Reproduces { table: 9 });
     let summary = results::summary(&plan, &records(&plan));
-    assert!(
-        summary.warnings[0].contains("Table 9"),
-        "{:?}",
-        summary.warnings
-    );
+    assert!(summary.warnings[0].contains("Table 9"), "{:?}", summary.warnings);
 }
 
 #[test]
@@ -296,40 +251,23 @@ fn files_of_ones_own_never_meet_the_papers_numbers() {
     let mut plan = plan();
     plan.datasets[1].name = "mine".to_owned();
     let summary = summary(&plan, &records(&plan));
-    assert!(
-        summary.rows[1]
-            .cells
-            .iter()
-            .all(|cell| cell.paper.is_none())
-    );
+    assert!(summary.rows[1].cells.iter().all(|cell| cell.paper.is_none()));
 }
 
 #[test]
 fn doubtful_choices_are_warned_of() {
     let mut plan = plan();
-    plan.experiment.select = Some(Select {
-        on: SelectOn::Test,
-        once: true,
-        halving: true,
-        ..Select::default()
-    });
+    plan.experiment.select =
+        Some(Select { on: SelectOn::Test, once: true, halving: true, ..Select::default() });
     plan.methods[0].points = 6;
     plan.methods[1].points = 18;
     plan.cells.retain(|cell| cell.split < 3);
     let summary = summary(&plan, &records(&results::plan()));
-    for caution in [
-        "chosen-on-test",
-        "chosen-once",
-        "unequal-budgets",
-        "partly-tuned",
-    ] {
+    for caution in ["chosen-on-test", "chosen-once", "unequal-budgets", "partly-tuned"] {
         assert!(summary.cautions.contains(&caution), "{caution}");
         assert!(export(&Csv, &summary).contains(caution));
     }
-    for text in [
-        export(&Markdown, &summary),
-        Terminal::default().show(&summary),
-    ] {
+    for text in [export(&Markdown, &summary), Terminal::default().show(&summary)] {
         assert!(text.contains("chosen on the test samples"));
     }
     let warnings = summary.warnings;
@@ -340,10 +278,7 @@ fn doubtful_choices_are_warned_of() {
     assert!(has("tuning budgets differ") && has("SVM 6 and TWSVM_1 18"));
     assert!(has("the parameters of NPSVM and K-NPSVC++ are fixed"));
     assert!(has("fewer than 10 splits") && has("dna (3)"));
-    assert!(
-        has("ledger records of 84 cells outside the plan"),
-        "{warnings:?}"
-    );
+    assert!(has("ledger records of 84 cells outside the plan"), "{warnings:?}");
 }
 
 #[test]
@@ -354,21 +289,10 @@ fn marks_without_the_correction_are_warned_of() {
     compare.test = vec![Test::PairedT];
     let summary = summary(&plan, &records);
     assert_eq!(summary.rows[1].cells[0].marks(), "‡");
-    assert!(
-        summary
-            .warnings
-            .iter()
-            .any(|w| w.contains("plain paired t-test"))
-    );
+    assert!(summary.warnings.iter().any(|w| w.contains("plain paired t-test")));
     plan.experiment.compare = None;
     let summary = results::summary(&plan, &records);
-    assert!(
-        summary
-            .rows
-            .iter()
-            .flat_map(|row| &row.cells)
-            .all(|cell| cell.marks().is_empty())
-    );
+    assert!(summary.rows.iter().flat_map(|row| &row.cells).all(|cell| cell.marks().is_empty()));
 }
 
 #[test]
@@ -404,10 +328,7 @@ fn the_same_difference_everywhere_is_explained() {
     let cell = &summary.rows[3].cells[0];
     assert_eq!(cell.naive.as_ref().unwrap().p, 0.0);
     let note = &summary.footnotes[cell.footnotes[0]];
-    assert_eq!(
-        note,
-        "SVM on dna: the same difference on every split, so the tests give p = 0"
-    );
+    assert_eq!(note, "SVM on dna: the same difference on every split, so the tests give p = 0");
 }
 
 #[test]
@@ -431,19 +352,9 @@ fn every_state_of_a_ledger_has_its_words() {
         record.error = Some("out of memory".to_owned());
     }
     let failed = summary(&plan, &records);
-    assert_eq!(
-        failed.state,
-        "No cell succeeded: of 160 planned, 160 failed."
-    );
-    assert!(
-        failed
-            .footnotes
-            .contains(&"dna: all 10 splits failed: out of memory".to_owned())
-    );
-    let none = Plan {
-        cells: Vec::new(),
-        ..plan
-    };
+    assert_eq!(failed.state, "No cell succeeded: of 160 planned, 160 failed.");
+    assert!(failed.footnotes.contains(&"dna: all 10 splits failed: out of memory".to_owned()));
+    let none = Plan { cells: Vec::new(), ..plan };
     assert_eq!(summary(&none, &[]).state, "The plan has no cells.");
 }
 
@@ -451,26 +362,16 @@ fn every_state_of_a_ledger_has_its_words() {
 fn every_exporter_takes_every_state() {
     let plan = plan();
     let records = records(&plan);
-    let empty = Plan {
-        cells: Vec::new(),
-        datasets: Vec::new(),
-        methods: Vec::new(),
-        ..plan.clone()
-    };
-    let summaries = [
-        summary(&plan, &[]),
-        summary(&plan, &records[..50]),
-        summary(&empty, &records),
-    ];
+    let empty =
+        Plan { cells: Vec::new(), datasets: Vec::new(), methods: Vec::new(), ..plan.clone() };
+    let summaries =
+        [summary(&plan, &[]), summary(&plan, &records[..50]), summary(&empty, &records)];
     for summary in &summaries {
         for exporter in render::exporters() {
             assert!(!exporter.export(summary).unwrap().is_empty());
         }
         for width in [None, Some(0), Some(1), Some(20)] {
-            let terminal = Terminal {
-                width,
-                colour: false,
-            };
+            let terminal = Terminal { width, colour: false };
             assert!(terminal.show(summary).contains(&summary.state));
         }
     }
@@ -482,12 +383,7 @@ fn a_plan_that_points_outside_itself_is_survived() {
     plan.cells[0].dataset = 99;
     plan.cells[1].method = 99;
     let summary = summary(&plan, &records(&results::plan()));
-    assert!(
-        summary
-            .warnings
-            .iter()
-            .any(|w| w.contains("2 cells of the plan"))
-    );
+    assert!(summary.warnings.iter().any(|w| w.contains("2 cells of the plan")));
 }
 
 #[test]
@@ -497,12 +393,7 @@ fn a_record_without_an_accuracy_is_not_ok() {
     records[SPLITS * 4].accuracy = None;
     let summary = summary(&plan, &records);
     assert_eq!(summary.rows[1].cells[0].counts.failed, 1);
-    assert!(
-        summary
-            .footnotes
-            .iter()
-            .any(|note| note.contains("holds no accuracy"))
-    );
+    assert!(summary.footnotes.iter().any(|note| note.contains("holds no accuracy")));
 }
 
 #[test]
@@ -511,10 +402,7 @@ fn a_later_record_replaces_an_earlier_one() {
     let mut records = records(&plan);
     let again = record(&plan, &plan.cells[SPLITS * 4 + SPLITS * 2 + 3]);
     records.push(again);
-    let contents = Contents {
-        records,
-        warnings: Vec::new(),
-    };
+    let contents = Contents { records, warnings: Vec::new() };
     let summary = Summary::new(&plan, &contents.latest());
     assert!(summary.rows[1].cells[2].counts.complete());
 }
@@ -589,10 +477,7 @@ fn folders_that_are_no_results_are_refused_in_words() {
     assert!(error.to_string().contains("has no plan.json"));
     fs::write(dir.path().join(Plan::FILE), "{\"version\": 3}").unwrap();
     let error = render::folder(dir.path()).unwrap_err();
-    assert!(
-        error.to_string().contains("plan.json: invalid type"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("plan.json: invalid type"), "{error}");
 }
 
 #[test]
@@ -616,12 +501,8 @@ fn parquet_holds_the_records_of_the_plan() {
     let mut stale = records[0].clone();
     stale.cell = "older".to_owned();
     records.insert(0, stale);
-    let bytes = render::CellsParquet
-        .export(&summary(&plan, &records))
-        .unwrap();
-    let frame = ParquetReader::new(std::io::Cursor::new(bytes))
-        .finish()
-        .unwrap();
+    let bytes = render::CellsParquet.export(&summary(&plan, &records)).unwrap();
+    let frame = ParquetReader::new(std::io::Cursor::new(bytes)).finish().unwrap();
     assert_eq!(frame.height(), 160);
     let accuracy = frame.column("accuracy").unwrap().f64().unwrap();
     assert_eq!(accuracy.get(0), None);

@@ -19,10 +19,8 @@ fn words(page: &str) -> String {
     let mut rest = page;
     let mut kept = String::new();
     let hidden = ["style", "script", "svg"];
-    while let Some((start, name)) = hidden
-        .iter()
-        .filter_map(|name| Some((rest.find(&format!("<{name}"))?, name)))
-        .min()
+    while let Some((start, name)) =
+        hidden.iter().filter_map(|name| Some((rest.find(&format!("<{name}"))?, name))).min()
     {
         let end = format!("</{name}>");
         let after = rest[start..].find(&end).expect("what begins also ends") + start + end.len();
@@ -42,21 +40,10 @@ fn snapshot() {
 fn nothing_is_fetched_from_anywhere() {
     let plan = plan();
     let page = page(&plan, &records(&plan));
-    for tag in [
-        "src=",
-        "@import",
-        "url(",
-        "<link rel=\"stylesheet\"",
-        "<iframe",
-        "fetch(",
-    ] {
+    for tag in ["src=", "@import", "url(", "<link rel=\"stylesheet\"", "<iframe", "fetch("] {
         assert!(!page.contains(tag), "{tag}");
     }
-    assert_eq!(
-        page.matches("<link").count(),
-        1,
-        "an empty icon, so that none is asked for"
-    );
+    assert_eq!(page.matches("<link").count(), 1, "an empty icon, so that none is asked for");
     assert!(page.contains("prefers-color-scheme: dark") && page.contains("@media print"));
 }
 
@@ -64,19 +51,10 @@ fn nothing_is_fetched_from_anywhere() {
 fn every_figure_is_on_the_page() {
     let plan = plan();
     let page = page(&plan, &records(&plan));
-    for name in [
-        "accuracy",
-        "differences",
-        "paper",
-        "critical-difference",
-        "time",
-    ] {
+    for name in ["accuracy", "differences", "paper", "critical-difference", "time"] {
         assert!(page.contains(&format!("id=\"figure-{name}\"")), "{name}");
     }
-    assert_eq!(
-        page.matches("<svg").count(),
-        page.matches("<figure").count()
-    );
+    assert_eq!(page.matches("<svg").count(), page.matches("<figure").count());
 }
 
 #[test]
@@ -92,12 +70,7 @@ fn details_hold_every_split_with_parameters_and_reasons() {
     assert_eq!(failed.as_array().unwrap().len(), 10);
     assert!(failed[3]["e"].as_str().unwrap().contains("no KKT point"));
     assert!(failed[4]["a"].is_number() && failed[4]["p"] == 0);
-    assert!(
-        details["cells"][0][0][0]["e"]
-            .as_str()
-            .unwrap()
-            .starts_with("skipped: ")
-    );
+    assert!(details["cells"][0][0][0]["e"].as_str().unwrap().starts_with("skipped: "));
 }
 
 #[test]
@@ -140,8 +113,7 @@ fn what_is_doubtful_stands_above_everything_else() {
 fn splits_that_data_comes_with_are_not_called_random() {
     let mut plan = plan();
     plan.datasets[3].splits.truncate(1);
-    plan.cells
-        .retain(|cell| cell.dataset != 3 || cell.split == 0);
+    plan.cells.retain(|cell| cell.dataset != 3 || cell.split == 0);
     let page_of = |plan: &Plan| words(&page(plan, &records(plan)));
     let mixed = "10 random splits of each dataset with 60 % for training, but of dna the one split it comes with";
     assert_eq!(page_of(&plan).matches(mixed).count(), 2);
@@ -149,11 +121,7 @@ fn splits_that_data_comes_with_are_not_called_random() {
         dataset.splits.truncate(1);
     }
     plan.cells.retain(|cell| cell.split == 0);
-    let records: Vec<Record> = plan
-        .cells
-        .iter()
-        .map(|c| results::record(&plan, c))
-        .collect();
+    let records: Vec<Record> = plan.cells.iter().map(|c| results::record(&plan, c)).collect();
     let own = words(&page(&plan, &records));
     assert!(own.contains("the one split that each dataset comes with"));
     assert!(!own.contains("random split"), "{own}");
@@ -169,12 +137,9 @@ fn the_search_is_named_and_nothing_is_raw_json() {
     });
     plan.methods[3].points = 8;
     let page = words(&page(&plan, &records(&plan)));
-    for named in [
-        "5-fold cross-validation",
-        "Latin hypercube",
-        "at most 8 points",
-        "successive halving",
-    ] {
+    for named in
+        ["5-fold cross-validation", "Latin hypercube", "at most 8 points", "successive halving"]
+    {
         assert!(page.contains(named), "{named}");
     }
     assert!(page.contains("Gaussian: exp(") && page.contains("c = 1"));
@@ -242,11 +207,7 @@ fn several_experiments_get_an_index_with_the_claims_of_all() {
     insta::assert_snapshot!(words(&page));
 
     render::index(&folders).unwrap();
-    assert_eq!(
-        page,
-        fs::read_to_string(index).unwrap(),
-        "the same bytes again"
-    );
+    assert_eq!(page, fs::read_to_string(index).unwrap(), "the same bytes again");
     fs::write(index, "<p>my own page</p>").unwrap();
     let error = render::index(&folders).unwrap_err();
     assert!(matches!(error, RenderError::NotOurs(_)));

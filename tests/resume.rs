@@ -55,9 +55,7 @@ fn lines(folder: &Folder, out: &str) -> usize {
 }
 
 fn records(folder: &Folder, out: &str) -> Vec<Record> {
-    ledger::read(&folder.path(out).join(ledger::FILE))
-        .unwrap()
-        .records
+    ledger::read(&folder.path(out).join(ledger::FILE)).unwrap().records
 }
 
 fn tables(folder: &Folder, out: &str) -> [String; 3] {
@@ -87,11 +85,7 @@ fn running_again_fits_nothing() {
     let tables_before = tables(&folder, "results/small");
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 0);
-    assert!(
-        again.err.contains("6 of 6 cells are done, 0 to run"),
-        "{}",
-        again.err
-    );
+    assert!(again.err.contains("6 of 6 cells are done, 0 to run"), "{}", again.err);
     assert_eq!(ledger_bytes(&folder, "results/small"), before);
     assert_eq!(tables(&folder, "results/small"), tables_before);
     assert_each_cell_once(&folder, "results/small", 6);
@@ -107,32 +101,15 @@ fn cells_of_another_experiment_are_taken_over_under_the_new_names() {
     folder.write("other.yaml", other);
     let run = folder.run("run other.yaml --offline --reuse results/small");
     assert_eq!(run.code, 0, "{}", run.err);
-    assert!(
-        run.err.contains("6 cells reused from results/small"),
-        "{}",
-        run.err
-    );
-    assert!(
-        run.err.contains("6 of 8 cells are done, 2 to run"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("6 cells reused from results/small"), "{}", run.err);
+    assert!(run.err.contains("6 of 8 cells are done, 2 to run"), "{}", run.err);
     assert_each_cell_once(&folder, "results/other", 8);
     let taken = records(&folder, "results/other");
     assert!(taken.iter().all(|record| record.experiment == "other"));
-    assert_eq!(
-        taken
-            .iter()
-            .filter(|record| record.label == "Machine")
-            .count(),
-        2
-    );
+    assert_eq!(taken.iter().filter(|record| record.label == "Machine").count(), 2);
     // By itself it comes to the same table.
     assert_eq!(folder.run("run other.yaml --offline --out alone").code, 0);
-    assert_eq!(
-        tables(&folder, "alone")[2],
-        tables(&folder, "results/other")[2]
-    );
+    assert_eq!(tables(&folder, "alone")[2], tables(&folder, "results/other")[2]);
 
     let again = folder.run("run other.yaml --offline --reuse results/small");
     assert!(again.err.contains("0 cells reused"), "{}", again.err);
@@ -160,10 +137,7 @@ fn a_record_with_an_impossible_value_is_passed_over_and_its_cell_run_again() {
             "-1.5",
             "ledger.jsonl:1: passed over a record whose `accuracy` is -1.5, expected a percentage",
         ),
-        (
-            "NaN",
-            "ledger.jsonl:1: passed over a line that is no ledger record (expected value)",
-        ),
+        ("NaN", "ledger.jsonl:1: passed over a line that is no ledger record (expected value)"),
     ] {
         let damaged = format!("{before}\"accuracy\":{value},{rest}");
         folder.write("results/small/ledger.jsonl", damaged);
@@ -197,15 +171,8 @@ fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 0, "{}", again.err);
     assert!(again.err.contains(said), "{}", again.err);
-    assert!(
-        again.err.contains("5 of 6 cells are done, 1 to run"),
-        "{}",
-        again.err
-    );
-    assert!(
-        ledger_bytes(&folder, "results/small").starts_with(&torn),
-        "nothing is rewritten"
-    );
+    assert!(again.err.contains("5 of 6 cells are done, 1 to run"), "{}", again.err);
+    assert!(ledger_bytes(&folder, "results/small").starts_with(&torn), "nothing is rewritten");
     assert_each_cell_once(&folder, "results/small", 6);
     // The gap is filled, so there is nothing left to say about it.
     assert_eq!(tables(&folder, "results/small"), whole);
@@ -214,23 +181,14 @@ fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
 #[test]
 fn lines_that_are_no_records_harm_no_others() {
     let folder = small();
-    assert_eq!(
-        folder.run("run small.yaml --offline --only split=0").code,
-        0
-    );
+    assert_eq!(folder.run("run small.yaml --offline --only split=0").code, 0);
     let mut bytes = b"\n{\"cell\": 3}\n\xff\xfe\n[]\n".to_vec();
     bytes.extend(ledger_bytes(&folder, "results/small"));
     folder.write("results/small/ledger.jsonl", bytes);
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 0, "{}", again.err);
     for line in 2..=4 {
-        assert!(
-            again
-                .err
-                .contains(&format!("ledger.jsonl:{line}: passed over")),
-            "{}",
-            again.err
-        );
+        assert!(again.err.contains(&format!("ledger.jsonl:{line}: passed over")), "{}", again.err);
     }
     assert_each_cell_once(&folder, "results/small", 6);
 }
@@ -265,10 +223,7 @@ fn a_changed_parameter_reruns_the_cells_it_touches() {
     let named = |name: &str, split| (name.to_owned(), split);
     // Another parameter: the cells of its method.
     let changed = SMALL.replace("c: 2", "c: 4");
-    assert_eq!(
-        rerun(changed.clone()),
-        [named("lstwsvm", 0), named("lstwsvm", 1)]
-    );
+    assert_eq!(rerun(changed.clone()), [named("lstwsvm", 0), named("lstwsvm", 1)]);
     // Another label or title: nothing.
     let titled = changed.replace("c: 4", "c: 4, label: squares") + "title: Other words\n";
     assert_eq!(rerun(titled), []);
@@ -291,11 +246,7 @@ fn failed_cells_are_run_again_when_asked_for() {
     let failed_cell = failed.cell.clone();
     failed.status = Status::Failed;
     failed.error = Some("the machine was on fire".into());
-    (
-        failed.accuracy,
-        failed.balanced_accuracy,
-        failed.certificate,
-    ) = (None, None, None);
+    (failed.accuracy, failed.balanced_accuracy, failed.certificate) = (None, None, None);
     let mut bytes = ledger_bytes(&folder, "results/small");
     bytes.extend(serde_json::to_vec(&failed).unwrap());
     bytes.push(b'\n');
@@ -304,29 +255,14 @@ fn failed_cells_are_run_again_when_asked_for() {
     let plain = folder.run("run small.yaml --offline");
     assert_eq!(plain.code, 3);
     assert_eq!(ledger_bytes(&folder, "results/small"), bytes);
-    assert!(
-        plain.out.contains("the machine was on fire"),
-        "{}",
-        plain.out
-    );
+    assert!(plain.out.contains("the machine was on fire"), "{}", plain.out);
     let status = folder.run("status results/small");
-    assert!(
-        status.out.contains("1 x the machine was on fire"),
-        "{}",
-        status.out
-    );
+    assert!(status.out.contains("1 x the machine was on fire"), "{}", status.out);
 
     let retried = folder.run("run small.yaml --offline --retry-failed");
     assert_eq!(retried.code, 0, "{}", retried.err);
-    assert!(
-        retried.err.contains("5 of 6 cells are done, 1 to run"),
-        "{}",
-        retried.err
-    );
-    assert_eq!(
-        records(&folder, "results/small").last().unwrap().cell,
-        failed_cell
-    );
+    assert!(retried.err.contains("5 of 6 cells are done, 1 to run"), "{}", retried.err);
+    assert_eq!(records(&folder, "results/small").last().unwrap().cell, failed_cell);
     assert_eq!(tables(&folder, "results/small"), whole);
 }
 
@@ -346,10 +282,7 @@ fn failing_fast_leaves_the_rest() {
     let fast = folder.run("run rare.yaml --offline --fail-fast --jobs 1 --out fast");
     assert_eq!(fast.code, 3);
     let stopped = records(&folder, "fast");
-    let failures = stopped
-        .iter()
-        .filter(|record| record.status == Status::Failed)
-        .count();
+    let failures = stopped.iter().filter(|record| record.status == Status::Failed).count();
     assert_eq!(failures, 1);
     assert!(stopped.len() < 24);
     // The class is called what the file calls it.
@@ -379,13 +312,7 @@ fn cells_without_data_are_never_recorded() {
     let whole = tables(&folder, "results/small");
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 3);
-    assert!(
-        again
-            .out
-            .contains("6 cells done, 0 failed, 0 skipped, 0 left"),
-        "{}",
-        again.out
-    );
+    assert!(again.out.contains("6 cells done, 0 failed, 0 skipped, 0 left"), "{}", again.out);
     assert_eq!(ledger_bytes(&folder, "results/small"), before);
     assert_eq!(tables(&folder, "results/small"), whole);
 }
@@ -406,17 +333,11 @@ fn long() -> Folder {
 /// Starts a run of [`LONG`] and waits until its ledger has `enough` lines.
 fn start(folder: &Folder, out: &str, enough: usize) -> Child {
     let mut command = folder.command("run long.yaml --offline --jobs 1 --threads 1 --out");
-    command
-        .arg(out)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    command.arg(out).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let begun = Instant::now();
     while lines(folder, out) < enough && child.try_wait().unwrap().is_none() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "the run does not get on"
-        );
+        assert!(begun.elapsed() < Duration::from_secs(120), "the run does not get on");
         sleep(Duration::from_millis(1));
     }
     child
@@ -438,17 +359,10 @@ fn a_killed_run_is_completed_by_the_next() {
         interrupted += usize::from(lines(&folder, &out) < LONG_CELLS);
         let again = folder.run(&format!("run long.yaml --offline --out {out}"));
         assert_eq!(again.code, 0, "{}", again.err);
-        assert_eq!(
-            tables(&folder, &out),
-            expected,
-            "killed at {enough} lines and {wait:?}"
-        );
+        assert_eq!(tables(&folder, &out), expected, "killed at {enough} lines and {wait:?}");
         assert_each_cell_once(&folder, &out, LONG_CELLS);
     }
-    assert!(
-        interrupted >= 2,
-        "nearly all runs ended before they could be killed"
-    );
+    assert!(interrupted >= 2, "nearly all runs ended before they could be killed");
 }
 
 #[cfg(unix)]
@@ -459,32 +373,17 @@ fn an_interrupt_ends_cleanly_and_says_how_to_go_on() {
     let folder = long();
     let mut child = start(&folder, "interrupted", 2);
     let mut kill = std::process::Command::new("kill");
-    let sent = kill
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
+    let sent = kill.args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let ended = child.wait().unwrap();
     let mut said = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(ended.code(), Some(130), "{said}");
     assert!(said.contains("finishing the cells in flight"), "{said}");
-    assert!(
-        said.contains("cells are left; run the same command to continue"),
-        "{said}"
-    );
+    assert!(said.contains("cells are left; run the same command to continue"), "{said}");
 
     let read = ledger::read(&folder.path("interrupted").join(ledger::FILE)).unwrap();
-    assert!(
-        read.warnings.is_empty(),
-        "no line is torn: {:?}",
-        read.warnings
-    );
+    assert!(read.warnings.is_empty(), "no line is torn: {:?}", read.warnings);
     assert!((2..LONG_CELLS).contains(&read.records.len()));
     assert!(tables(&folder, "interrupted")[0].contains("Unfinished"));
     assert!(!folder.path("interrupted/.run.pid").exists());
@@ -518,10 +417,7 @@ fn a_ledger_that_cannot_be_written_ends_the_run_with_an_error() {
     let stopped = shell.output().unwrap();
     let said = String::from_utf8(stopped.stderr).unwrap();
     assert_eq!(stopped.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("failed to record a cell in full: File too large"),
-        "{said}"
-    );
+    assert!(said.contains("failed to record a cell in full: File too large"), "{said}");
     assert!(said.contains("run the same command to continue"), "{said}");
     assert!((1..20).contains(&lines(&folder, "full")));
     let again = folder.run("run long.yaml --offline --out full");

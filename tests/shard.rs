@@ -17,9 +17,8 @@ const CELLS: usize = 4 * REPEATS;
 /// Runs all `count` shards into `out`.
 fn run_shards(folder: &Folder, count: usize, out: &str) {
     for number in 1..=count {
-        let run = folder.run(&format!(
-            "run tiny.yaml --offline --shard {number}/{count} --out {out}"
-        ));
+        let run =
+            folder.run(&format!("run tiny.yaml --offline --shard {number}/{count} --out {out}"));
         assert_eq!(run.code, 0, "{}", run.err);
         let hint = format!("`npsvcpp merge {out}` joins the shards and renders");
         assert!(run.out.contains(&hint), "{}", run.out);
@@ -76,20 +75,12 @@ fn shards_share_out_the_splits_and_merge_to_what_one_run_gives() {
 
         let merged = folder.run(&format!("merge {out}"));
         assert_eq!(merged.code, 0, "{}", merged.err);
-        assert!(
-            merged.out.contains("20 records added; 20 cells are known"),
-            "{}",
-            merged.out
-        );
+        assert!(merged.out.contains("20 records added; 20 cells are known"), "{}", merged.out);
         assert_each_cell_once(&folder, &format!("{out}/ledger.jsonl"), CELLS);
         assert_eq!(tables(&folder, &out), expected);
         // Nothing is left for a run of the whole.
         let run = folder.run(&format!("run tiny.yaml --offline --out {out}"));
-        assert!(
-            run.err.contains("20 of 20 cells are done, 0 to run"),
-            "{}",
-            run.err
-        );
+        assert!(run.err.contains("20 of 20 cells are done, 0 to run"), "{}", run.err);
     }
 }
 
@@ -98,12 +89,7 @@ fn what_a_shard_did_is_not_done_again_in_another_division() {
     let folder = tiny::folder(REPEATS);
     let expected = whole(&folder);
     let run = folder.run("run tiny.yaml --offline --shard 1/2 --out out");
-    assert!(
-        run.out
-            .contains("10 cells done, 0 failed, 0 skipped, 0 left"),
-        "{}",
-        run.out
-    );
+    assert!(run.out.contains("10 cells done, 0 failed, 0 skipped, 0 left"), "{}", run.out);
     let status = folder.run("status out");
     assert_eq!(status.code, 3);
     assert!(status.out.contains("10 of 20 cells done"), "{}", status.out);
@@ -181,9 +167,8 @@ fn folders_of_several_machines_are_joined_into_a_new_one() {
     let folder = tiny::folder(REPEATS);
     let expected = whole(&folder);
     for number in 1..=3 {
-        let run = folder.run(&format!(
-            "run tiny.yaml --offline --shard {number}/3 --out machine-{number}"
-        ));
+        let run = folder
+            .run(&format!("run tiny.yaml --offline --shard {number}/3 --out machine-{number}"));
         assert_eq!(run.code, 0, "{}", run.err);
     }
     let part = folder.run("merge machine-1 machine-3 --out joined");
@@ -209,28 +194,18 @@ fn what_cannot_be_merged_is_refused() {
     let mixed = folder.run("merge a b");
     assert_eq!(mixed.code, 2);
     assert!(
-        mixed
-            .err
-            .contains("b holds the experiment `other`, but a holds `tiny`"),
+        mixed.err.contains("b holds the experiment `other`, but a holds `tiny`"),
         "{}",
         mixed.err
     );
     assert_eq!(ledger(&folder, "a"), before);
     let missing = folder.run("merge nowhere");
     assert_eq!(missing.code, 2);
-    assert!(
-        missing.err.contains("there is no folder nowhere"),
-        "{}",
-        missing.err
-    );
+    assert!(missing.err.contains("there is no folder nowhere"), "{}", missing.err);
     folder.write("empty/file", "");
     let plain = folder.run("merge empty");
     assert_eq!(plain.code, 2);
-    assert!(
-        plain.err.contains("empty has no plan.json"),
-        "{}",
-        plain.err
-    );
+    assert!(plain.err.contains("empty has no plan.json"), "{}", plain.err);
 }
 
 #[test]

@@ -17,13 +17,7 @@ use program::{Ended, Folder};
 use tiny::{records, tables};
 
 fn array(tasks: Vec<usize>) -> Array {
-    Array {
-        only: Vec::new(),
-        resources: Resources::default(),
-        memory: 1000,
-        shards: 8,
-        tasks,
-    }
+    Array { only: Vec::new(), resources: Resources::default(), memory: 1000, shards: 8, tasks }
 }
 
 fn submission(slurm: Slurm) -> Submission {
@@ -108,12 +102,7 @@ impl Cluster {
 
     fn run(&self, arguments: &str) -> Ended {
         let path = format!("{}:/usr/bin:/bin", self.0.path("bin").display());
-        let output = self
-            .0
-            .command(arguments)
-            .env("PATH", path)
-            .output()
-            .unwrap();
+        let output = self.0.command(arguments).env("PATH", path).output().unwrap();
         Ended {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
@@ -147,30 +136,17 @@ fn a_submission_is_noted_watched_and_completed() {
     assert_eq!(submitted.code, 0, "{}", submitted.err);
     let said = "job 41: shards 1-3 of 3, at most 20 at a time\njob 42: joins the shards";
     assert!(submitted.out.starts_with(said), "{}", submitted.out);
-    assert!(
-        cluster
-            .read("job-42.words")
-            .contains("--dependency=afterany:41")
-    );
+    assert!(cluster.read("job-42.words").contains("--dependency=afterany:41"));
 
-    cluster.0.write(
-        "queue",
-        "41|2|RUNNING|None\n41|3|PENDING|Priority\n7|1|RUNNING|None\n",
-    );
+    cluster.0.write("queue", "41|2|RUNNING|None\n41|3|PENDING|Priority\n7|1|RUNNING|None\n");
     let again = cluster.run("submit tiny.yaml --slurm --offline --out out");
     assert_eq!(again.code, 0, "{}", again.err);
     // Shard 1 is out of the queue without having done anything.
-    assert!(
-        again.out.starts_with("job 43: shards 1 of 3"),
-        "{}",
-        again.out
-    );
+    assert!(again.out.starts_with("job 43: shards 1 of 3"), "{}", again.out);
 
     cluster.work(41, &[2]);
     cluster.0.write("queue", "41|3|PENDING|Priority\n");
-    cluster
-        .0
-        .write("accounting", "41_2|COMPLETED\n43_1|OUT_OF_MEMORY\n");
+    cluster.0.write("accounting", "41_2|COMPLETED\n43_1|OUT_OF_MEMORY\n");
     let status = cluster.run("status out");
     assert_eq!(status.code, 3);
     for line in [
@@ -183,10 +159,7 @@ fn a_submission_is_noted_watched_and_completed() {
     assert!(!status.out.contains("job 41 that ended"), "{}", status.out);
 
     // Without accounting the ledgers tell the same, but for the cause.
-    cluster.play(
-        "sacct",
-        "echo 'Slurm accounting storage is disabled' >&2; exit 1",
-    );
+    cluster.play("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1");
     let status = cluster.run("status out");
     let line = "  shards of job 43 that ended with work left: 1\n";
     assert!(status.out.contains(line), "{}", status.out);
@@ -207,12 +180,7 @@ fn a_submission_is_noted_watched_and_completed() {
 #[test]
 fn shards_in_the_queue_are_not_divided_otherwise() {
     let cluster = Cluster::new();
-    assert_eq!(
-        cluster
-            .run("submit tiny.yaml --slurm --offline --array 3 --out out")
-            .code,
-        0
-    );
+    assert_eq!(cluster.run("submit tiny.yaml --slurm --offline --array 3 --out out").code, 0);
     cluster.0.write("queue", "41|3|PENDING|Priority\n");
     let other = cluster.run("submit tiny.yaml --slurm --offline --array 2 --out out");
     assert_eq!(other.code, 2);
@@ -228,11 +196,7 @@ fn methods_with_resources_of_their_own_are_submitted_apart() {
     let submitted = cluster.run("submit tiny.yaml --slurm --offline --out out");
     assert_eq!(submitted.code, 0, "{}", submitted.err);
     let (one, two) = (cluster.read("job-41.sbatch"), cluster.read("job-42.sbatch"));
-    let (gepsvm, rest) = if one.contains("GEPSVM") {
-        (one, two)
-    } else {
-        (two, one)
-    };
+    let (gepsvm, rest) = if one.contains("GEPSVM") { (one, two) } else { (two, one) };
     assert!(gepsvm.contains("--mem=2048M") && gepsvm.contains("--only method=GEPSVM"));
     assert!(rest.contains("--only method=LSTWSVM") && !rest.contains("--mem=2048M"));
     assert!(gepsvm.contains("--cpus-per-task=2") && rest.contains("--cpus-per-task=2"));
@@ -270,10 +234,7 @@ fn a_build_without_networks_submits_no_task_with_graphics_processors() {
 #[test]
 fn what_sbatch_refuses_is_passed_on_in_its_words() {
     let cluster = Cluster::new();
-    cluster.play(
-        "sbatch",
-        "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1",
-    );
+    cluster.play("sbatch", "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1");
     let refused = cluster.run("submit tiny.yaml --slurm --offline --partition x --out out");
     assert_eq!(refused.code, 1);
     let said =

@@ -69,10 +69,7 @@ fn many_methods_over_many_datasets() {
     close(test.chi2, number(&across["friedman_chi2"]));
     close(test.p, number(&across["friedman_p"]));
     let ranks = average_ranks(&rows).expect("eight datasets");
-    for (ours, expected) in ranks
-        .iter()
-        .zip(numbers(&across["average_ranks_1_is_best"]))
-    {
+    for (ours, expected) in ranks.iter().zip(numbers(&across["average_ranks_1_is_best"])) {
         close(*ours, expected);
     }
 
@@ -144,9 +141,8 @@ fn ties_zeros_and_many_differences() {
     assert_eq!((tied.n, tied.w), (8, 10.0));
     close(tied.p, 0.3046875);
 
-    let untied: Vec<f64> = (0..30)
-        .map(|i| f64::from(i * 7919 % 101 - 40) * 0.01 + f64::from(i) * 1e-4)
-        .collect();
+    let untied: Vec<f64> =
+        (0..30).map(|i| f64::from(i * 7919 % 101 - 40) * 0.01 + f64::from(i) * 1e-4).collect();
     let exact = signed_rank(&untied).expect("values");
     assert_eq!((exact.n, exact.w), (30, 156.0));
     close(exact.p, 0.11907656863331795);

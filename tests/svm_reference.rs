@@ -25,12 +25,7 @@ fn case() -> Case {
 
 impl Case {
     fn fit(&self, c: f64, tolerance: f64, engine: Engine) -> Model {
-        let svm = Svm {
-            c,
-            tolerance,
-            engine,
-            ..Svm::default()
-        };
+        let svm = Svm { c, tolerance, engine, ..Svm::default() };
         svm.fit(&self.set, FitOptions::default()).unwrap()
     }
 
@@ -56,10 +51,7 @@ fn reproduces_libsvm(engine: Engine) {
         let certificate = model.certificate();
         assert!(certificate.converged(), "{key}: {certificate:?}");
         assert!(certificate.gap >= 0.0, "{key}: {certificate:?}");
-        assert!(
-            certificate.gap < 1e-6 * certificate.primal,
-            "{key}: {certificate:?}"
-        );
+        assert!(certificate.gap < 1e-6 * certificate.primal, "{key}: {certificate:?}");
 
         let n_support = numbers(&expect["n_support"]);
         let found = case.n_support(&model).into_iter().map(|n| n as f64);
@@ -92,10 +84,7 @@ fn the_linfa_engine_finds_nearly_libsvms_solution() {
         let model = case.fit(c, 1e-8, Engine::Linfa);
         let certificate = model.certificate();
         assert!(certificate.converged(), "{key}: {certificate:?}");
-        assert!(
-            certificate.gap < 1e-5 * certificate.primal,
-            "{key}: {certificate:?}"
-        );
+        assert!(certificate.gap < 1e-5 * certificate.primal, "{key}: {certificate:?}");
         let intercepts = numbers(&expect["intercept_by_pair"]);
         for (found, expected) in model.machine().offsets.iter().zip(&intercepts) {
             assert!((found - expected).abs() < 1e-5, "{key}: {found} {expected}");

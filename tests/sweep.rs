@@ -75,9 +75,7 @@ fn halving_scores_fewer_points_from_fold_to_fold_and_is_said() {
     for (plain, halved) in plain.iter().zip(&halved) {
         let scores = |selection: &Value| -> Vec<usize> {
             let points = selection["points"].as_array().unwrap().iter();
-            points
-                .map(|p| p["scores"].as_array().unwrap().len())
-                .collect()
+            points.map(|p| p["scores"].as_array().unwrap().len()).collect()
         };
         assert_eq!(scores(plain), [3; 8]);
         let mut counts = scores(halved);
@@ -97,10 +95,8 @@ fn a_best_value_at_the_end_of_its_grid_is_said() {
     // With hardly any weight on errors all samples fall into one class.
     let method = "svm: {c: [1.0e-9, 1.0e-8, 1.0e-7, 1]}";
     let all = selections(&folder, method, "{folds: 2}", "out");
-    let edges: usize = all
-        .iter()
-        .map(|selection| selection["edges"].as_array().map_or(0, Vec::len))
-        .sum();
+    let edges: usize =
+        all.iter().map(|selection| selection["edges"].as_array().map_or(0, Vec::len)).sum();
     let [table, ..] = tables(&folder, "out");
     let said = format!(
         "grids may be too narrow, by how often their smallest and their largest value was the best: c of SVM 0 and {edges} of 2"
@@ -121,11 +117,7 @@ fn searches_that_make_no_sense_are_refused() {
     };
     let cases = [
         ("svm: {c: {log2: [1, 2]}}", "{}", "has no step"),
-        (
-            "svm: {c: {log2: [2, 1]}}",
-            "{search: {random: {budget: 4}}}",
-            "goes from 2 to 1",
-        ),
+        ("svm: {c: {log2: [2, 1]}}", "{search: {random: {budget: 4}}}", "goes from 2 to 1"),
         (
             "svm: {c: {linear: [-1, 0]}}",
             "{search: {random: {budget: 4}}}",
@@ -136,16 +128,8 @@ fn searches_that_make_no_sense_are_refused() {
             "{search: {random: {budget: 1}}}",
             "`select.search.random.budget` is 1",
         ),
-        (
-            "svm: {c: [1, 2]}",
-            "{search: {random: {}}}",
-            "lacks the key `budget`",
-        ),
-        (
-            "svm: {c: [1, 2]}",
-            "{search: rnadom}",
-            "did you mean `random`?",
-        ),
+        ("svm: {c: [1, 2]}", "{search: {random: {}}}", "lacks the key `budget`"),
+        ("svm: {c: [1, 2]}", "{search: rnadom}", "did you mean `random`?"),
     ];
     for (method, select, said) in cases {
         let err = spec(method, select);

@@ -38,9 +38,7 @@ fn write_spec(folder: &Folder, seeds: &str) {
 }
 
 fn run(folder: &Folder, out: &str) -> Vec<Record> {
-    let ended = folder.run(&format!(
-        "run spec.yaml --data data --offline -q --out {out}"
-    ));
+    let ended = folder.run(&format!("run spec.yaml --data data --offline -q --out {out}"));
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
     let read = ledger::read(&folder.path(out).join(ledger::FILE)).unwrap();
     read.records
@@ -49,23 +47,12 @@ fn run(folder: &Folder, out: &str) -> Vec<Record> {
 /// Method, training seed, seed and objectives by cell.
 fn essence(records: &[Record]) -> BTreeMap<String, String> {
     let shown = |record: &Record| {
-        let Record {
-            method,
-            training_seed,
-            seed,
-            accuracy,
-            ..
-        } = record;
-        let end = record
-            .certificate
-            .as_ref()
-            .map(|end| (end.primal, end.dual));
+        let Record { method, training_seed, seed, accuracy, .. } = record;
+        let end = record.certificate.as_ref().map(|end| (end.primal, end.dual));
         format!("{method} {training_seed:?} {seed} {accuracy:?} {end:?}")
     };
     let pairs = records.iter();
-    pairs
-        .map(|record| (record.cell.clone(), shown(record)))
-        .collect()
+    pairs.map(|record| (record.cell.clone(), shown(record))).collect()
 }
 
 #[test]
@@ -81,17 +68,11 @@ fn networks_are_trained_with_every_seed_and_other_methods_once() {
     }
     assert_eq!(seeds("lstwsvm"), [None]);
     // The first training of every method comes before the second of any.
-    let order: Vec<usize> = records
-        .iter()
-        .filter_map(|record| record.training_seed)
-        .collect();
+    let order: Vec<usize> = records.iter().filter_map(|record| record.training_seed).collect();
     assert!(order.is_sorted(), "{order:?}");
     // Trainings differ.
     let ends: Vec<String> = essence(&records).into_values().collect();
-    assert!(
-        (1..ends.len()).all(|i| !ends[..i].contains(&ends[i])),
-        "{ends:?}"
-    );
+    assert!((1..ends.len()).all(|i| !ends[..i].contains(&ends[i])), "{ends:?}");
 
     // The first training is the only one of a spec without the key.
     write_spec(&folder, "repeats: 1");
@@ -173,11 +154,8 @@ fn kill_often(folder: &Folder, most: usize) -> usize {
 /// Name and time of the newest checkpoint.
 fn newest(folder: &Path) -> Option<(std::time::SystemTime, String)> {
     let files = fs::read_dir(folder).ok()?.flatten();
-    let files = files.filter(|file| {
-        file.path()
-            .extension()
-            .is_some_and(|end| end == "safetensors")
-    });
+    let files =
+        files.filter(|file| file.path().extension().is_some_and(|end| end == "safetensors"));
     let files = files.filter_map(|file| {
         let name = file.file_name().to_string_lossy().into_owned();
         Some((file.metadata().ok()?.modified().ok()?, name))
@@ -191,11 +169,7 @@ fn a_part_is_chosen_by_its_training_seed() {
     let ended = folder.run("run spec.yaml --data data --offline -q --out part --only seed=1");
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
     let read = ledger::read(&folder.path("part").join(ledger::FILE)).unwrap();
-    let seeds: Vec<_> = read
-        .records
-        .iter()
-        .map(|record| record.training_seed)
-        .collect();
+    let seeds: Vec<_> = read.records.iter().map(|record| record.training_seed).collect();
     assert_eq!(seeds, [Some(1), Some(1)]);
     let ended = folder.run("run spec.yaml --data data --offline -q --out part --only seed=2");
     assert_eq!(ended.code, 2);
@@ -213,10 +187,8 @@ fn seeds_on_random_splits_are_refused() {
     assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
     let said = "`seeds` is for datasets with their own split";
     assert!(ended.err.contains(said), "{}", ended.err);
-    folder.write(
-        "spec.yaml",
-        "name: digits\ndatasets: [iris]\nsplits: {seeds: 0}\nmethods: [svm]\n",
-    );
+    folder
+        .write("spec.yaml", "name: digits\ndatasets: [iris]\nsplits: {seeds: 0}\nmethods: [svm]\n");
     let ended = folder.run("check spec.yaml --offline");
     assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
 }
@@ -254,20 +226,13 @@ fn tables_say_what_trainings_can_tell() {
     };
     // One training: nothing is tested, and of the paper's claim only the order is compared.
     let one = table(&folder, "", 1, "one");
-    said(
-        &one,
-        &["one training, not tested"],
-        &["variation of training"],
-    );
+    said(&one, &["one training, not tested"], &["variation of training"]);
     assert!(order(&one), "{one}");
     // Several trainings of the paper's problem: a test, and what it is of.
     let three = table(&folder, "", 3, "three");
     said(
         &three,
-        &[
-            "variation of training, not of data",
-            "deviation over trainings",
-        ],
+        &["variation of training, not of data", "deviation over trainings"],
         &["not tested"],
     );
     assert!(!order(&three), "{three}");

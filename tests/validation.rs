@@ -40,11 +40,7 @@ fn flowers() -> Folder {
 
 fn write_image(folder: &Folder, number: u32, colour: u32) {
     let image = image::RgbImage::from_fn(16, 16, |x, y| {
-        let wave = if colour % 2 == 1 {
-            x / 4 % 2
-        } else {
-            y / 4 % 2
-        };
+        let wave = if colour % 2 == 1 { x / 4 % 2 } else { y / 4 % 2 };
         image::Rgb([(200 * wave) as u8, (20 * colour) as u8, (x * y) as u8])
     });
     let name = format!("data/flowers102/jpg/image_{number:05}.jpg");
@@ -55,9 +51,7 @@ const ENCODER: &str = "encoder: {network: resnet18, size: 32, weights: tiny.safe
 
 fn run(folder: &Folder, spec: &str, out: &str) -> Vec<Record> {
     folder.write("spec.yaml", spec);
-    let ended = folder.run(&format!(
-        "run spec.yaml --data data --offline -q --out {out}"
-    ));
+    let ended = folder.run(&format!("run spec.yaml --data data --offline -q --out {out}"));
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
     let read = ledger::read(&folder.path(out).join(ledger::FILE)).unwrap();
     read.records
@@ -75,10 +69,7 @@ fn parameters_are_chosen_on_validation_samples_and_test_samples_have_no_part_in_
     for record in first.iter().filter(|record| record.method != "twsvm") {
         let selection = record.selection.as_ref().unwrap();
         assert_eq!(selection["samples"], 4);
-        assert_eq!(
-            selection["points"][0]["scores"].as_array().unwrap().len(),
-            1
-        );
+        assert_eq!(selection["points"][0]["scores"].as_array().unwrap().len(), 1);
         assert_eq!((record.n_train, record.n_test), (4, 4));
     }
     let choice = |records: &[Record]| {
@@ -118,20 +109,14 @@ fn a_study_is_measured_on_validation_samples() {
     assert_ne!(on_test[0].cell, study[0].cell);
     assert_eq!(study[0].n_test, 4);
     let table = fs::read_to_string(folder.path("study/table.md")).unwrap();
-    assert!(
-        table.contains("accuracies are those on the validation samples"),
-        "{table}"
-    );
+    assert!(table.contains("accuracies are those on the validation samples"), "{table}");
     // The test images may be missing: they are not looked at.
     let before = study[0].accuracy;
     for number in 9..=11 {
         write_image(&folder, number, number + 5);
     }
     let again = run(&folder, &spec("evaluate_on: validation, "), "again");
-    assert_eq!(
-        (&again[0].cell, again[0].accuracy),
-        (&study[0].cell, before)
-    );
+    assert_eq!((&again[0].cell, again[0].accuracy), (&study[0].cell, before));
 }
 
 #[test]
@@ -139,11 +124,7 @@ fn a_dataset_without_validation_samples_is_named() {
     let folder = Folder::new();
     for (dataset, select, said) in [
         ("optdigits", "{on: validation}", "it has no validation part"),
-        (
-            "optdigits: {evaluate_on: validation}",
-            "{}",
-            "it has no validation part",
-        ),
+        ("optdigits: {evaluate_on: validation}", "{}", "it has no validation part"),
     ] {
         folder.write(
             "spec.yaml",

@@ -47,16 +47,10 @@ fn their_parameters_are_checked_all_the_same() {
 #[test]
 fn a_device_needs_the_feature_too() {
     let folder = Folder::new();
-    folder.write(
-        "spec.yaml",
-        SPEC.replace(", cross-entropy, d-npsvcpp: {margin: 4}", ""),
-    );
+    folder.write("spec.yaml", SPEC.replace(", cross-entropy, d-npsvcpp: {margin: 4}", ""));
     let ended = folder.run("run spec.yaml --offline --device cuda:0");
     assert_eq!(ended.code, 2);
     let sentence = "--device cuda:0 needs a program built with `--features deep`";
     assert!(ended.err.contains(sentence), "{}", ended.err);
-    assert_eq!(
-        folder.run("run spec.yaml --offline -q --device cpu").code,
-        0
-    );
+    assert_eq!(folder.run("run spec.yaml --offline -q --device cpu").code, 0);
 }

@@ -18,9 +18,7 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Ending, Failure> {
 fn fetch(arguments: &DataNames, quiet: bool) -> Result<Ending, Failure> {
     let store = store(&arguments.data)?;
     let mut bar = Download::new(quiet);
-    let results = data::fetch(&store, &names(arguments), &mut |progress| {
-        bar.update(progress)
-    });
+    let results = data::fetch(&store, &names(arguments), &mut |progress| bar.update(progress));
     bar.finish();
     conclude(results, |fetched| match fetched {
         Fetched::Embedded => "part of the program".to_owned(),
@@ -54,10 +52,7 @@ fn path(arguments: &DataNames) -> Result<Ending, Failure> {
     if names.is_empty() {
         names = data::registry::names().collect();
     }
-    let results = names
-        .iter()
-        .map(|&name| (name.to_owned(), data::path(&store, name)))
-        .collect();
+    let results = names.iter().map(|&name| (name.to_owned(), data::path(&store, name))).collect();
     conclude(results, |location| match location {
         None => "part of the program".to_owned(),
         Some(paths) => {

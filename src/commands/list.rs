@@ -30,11 +30,7 @@ fn methods() {
             continue;
         };
         for (name, default) in parameters {
-            show!(
-                "    {name:<14} {:<24} {}",
-                compact(default),
-                about(&schema, name)
-            );
+            show!("    {name:<14} {:<24} {}", compact(default), about(&schema, name));
         }
     }
 }
@@ -67,16 +63,12 @@ fn about(schema: &Value, parameter: &str) -> String {
 
 fn datasets(data: &DataArgs) -> Result<(), Failure> {
     for dataset in describe(&store(data)?) {
-        let shape = format!(
-            "{} x {} x {}",
-            dataset.samples, dataset.dims, dataset.classes
-        );
+        let shape = format!("{} x {} x {}", dataset.samples, dataset.dims, dataset.classes);
         let place = match dataset.location {
             Location::Embedded => "part of the program".to_owned(),
-            Location::Files(paths) => paths
-                .first()
-                .map(|path| path.display().to_string())
-                .unwrap_or_default(),
+            Location::Files(paths) => {
+                paths.first().map(|path| path.display().to_string()).unwrap_or_default()
+            }
             Location::Missing => "not here; `npsvcpp data fetch` says how to get it".to_owned(),
         };
         show!("{:<10} {shape:<20} {}", dataset.name, dataset.title);
@@ -89,18 +81,12 @@ fn datasets(data: &DataArgs) -> Result<(), Failure> {
 fn experiments() -> Result<(), Failure> {
     let folder = Path::new("experiments");
     let entries = std::fs::read_dir(folder).map_err(|error| {
-        Failure::input(format!(
-            "cannot read the folder {}: {error}",
-            folder.display()
-        ))
+        Failure::input(format!("cannot read the folder {}: {error}", folder.display()))
     })?;
     let mut paths: Vec<_> = entries
         .filter_map(Result::ok)
         .map(|entry| entry.path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "yaml")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
         .collect();
     paths.sort();
     for path in paths {

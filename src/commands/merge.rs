@@ -9,9 +9,7 @@ use crate::output::{note, show};
 
 pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<Ending, Failure> {
     let first = folders.first().map(PathBuf::as_path);
-    let into = out
-        .or(first)
-        .ok_or_else(|| Failure::input("no folder to merge"))?;
+    let into = out.or(first).ok_or_else(|| Failure::input("no folder to merge"))?;
     let merged = ledger::merge(folders, into)?;
     for warning in &merged.warnings {
         note!("warning: {warning}");
@@ -28,9 +26,5 @@ pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<End
             into.display()
         );
     }
-    Ok(if rendered.summary.counts.complete() {
-        Ending::Complete
-    } else {
-        Ending::Incomplete
-    })
+    Ok(if rendered.summary.counts.complete() { Ending::Complete } else { Ending::Incomplete })
 }

@@ -156,10 +156,7 @@ fn submitted(folder: &Path) -> Result<Option<Jobs>, Failure> {
 
 fn store(arguments: &DataArgs) -> Result<Store, Failure> {
     if let Some(folder) = arguments.folder.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(Failure::input(format!(
-            "--data: there is no folder {}",
-            folder.display()
-        )));
+        return Err(Failure::input(format!("--data: there is no folder {}", folder.display())));
     }
     Ok(Store::new(arguments.folder.clone(), arguments.offline))
 }

@@ -175,20 +175,13 @@ fn describe(prepared: &Prepared, former: &Former) -> String {
         let cost = estimate(prepared, None, Some(index));
         let time = duration(cost.seconds());
         // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "  {:<20} {}; about {time} on one core",
-            method.label, method.method
-        );
+        let _ =
+            writeln!(text, "  {:<20} {}; about {time} on one core", method.label, method.method);
         for point in prepared.candidates[index].points.iter().take(SHOWN_POINTS) {
             let _ = writeln!(text, "      {}", point.params);
         }
         if method.points > SHOWN_POINTS {
-            let _ = writeln!(
-                text,
-                "      ... {} points in all, chosen by `select`",
-                method.points
-            );
+            let _ = writeln!(text, "      ... {} points in all, chosen by `select`", method.points);
         }
     }
     text + &total(prepared, former)
@@ -215,21 +208,14 @@ fn dataset(prepared: &Prepared, index: usize) -> String {
     );
     if let Some(reason) = prepared.reason(&row.name) {
         let hash = short(&row.hash);
-        line += &format!(
-            "  {:<12} known by the results, SHA-256 {hash}; {reason}\n",
-            ""
-        );
+        line += &format!("  {:<12} known by the results, SHA-256 {hash}; {reason}\n", "");
     }
     line
 }
 
 /// The last line: how many cells there are, what a run would do with them, and what all of them cost.
 fn total(prepared: &Prepared, former: &Former) -> String {
-    let Counts {
-        done,
-        cannot_run,
-        to_run,
-    } = Counts::of(prepared, former);
+    let Counts { done, cannot_run, to_run } = Counts::of(prepared, former);
     let mut text = format!("\n{}", counted(prepared.plan.cells.len(), "cell"));
     if done > 0 {
         let _ = write!(text, ", {done} done in {}", former.folder.display());
@@ -259,11 +245,7 @@ fn protocol(experiment: &Experiment) -> String {
         experiment.seed,
         splits.repeats,
         splits.train_fraction,
-        if splits.stratified {
-            ", stratified"
-        } else {
-            ""
-        },
+        if splits.stratified { ", stratified" } else { "" },
         json(&experiment.kernel),
         experiment.jitter,
     );

@@ -38,9 +38,7 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
 /// aside.
 fn results(named: &[PathBuf]) -> Vec<&Path> {
     let several = named.len() > 1;
-    let kept = named
-        .iter()
-        .filter(|path| !(is_set_aside(path) || several && path.is_file()));
+    let kept = named.iter().filter(|path| !(is_set_aside(path) || several && path.is_file()));
     kept.map(PathBuf::as_path).collect()
 }
 
@@ -57,22 +55,13 @@ pub fn refresh_index(folder: &Path) -> Result<(), Failure> {
 /// Writes the index page over the rendered experiments and those that are on it already, so that rendering some of them
 /// takes none away.
 fn index(rendered: Vec<(PathBuf, render::Summary)>, quiet: bool) -> Result<(), Failure> {
-    let absolute = |path: &Path| {
-        std::path::absolute(path)
-            .ok()?
-            .parent()
-            .map(Path::to_path_buf)
-    };
+    let absolute = |path: &Path| std::path::absolute(path).ok()?.parent().map(Path::to_path_buf);
     let parents: BTreeSet<_> = rendered.iter().map(|(path, _)| absolute(path)).collect();
     if parents.len() > 1 {
         note!("no index page: these folders do not lie in one folder");
         return Ok(());
     }
-    let parent = rendered[0]
-        .0
-        .parent()
-        .unwrap_or(Path::new(""))
-        .to_path_buf();
+    let parent = rendered[0].0.parent().unwrap_or(Path::new("")).to_path_buf();
     let files = write_index(&parent, rendered)?;
     if !quiet {
         show_files(&files);
@@ -97,9 +86,8 @@ fn write_index(
         }
     }
     experiments.sort_by_key(|(path, _)| name(path));
-    let folders: Vec<_> = (experiments.iter())
-        .map(|(path, summary)| (path.as_path(), summary))
-        .collect();
+    let folders: Vec<_> =
+        (experiments.iter()).map(|(path, summary)| (path.as_path(), summary)).collect();
     Ok(render::index(&folders)?)
 }
 

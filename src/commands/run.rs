@@ -18,20 +18,12 @@ use crate::progress::Display;
 
 pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
     // All specs are validated, and all their data is read, before the first is run.
-    let specs = arguments
-        .specs
-        .iter()
-        .map(|path| load(path))
-        .collect::<Result<Vec<_>, _>>()?;
+    let specs = arguments.specs.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>()?;
     refuse_equal_names(&specs)?;
     refuse_no_results(&arguments.reuse)?;
     let devices = devices(arguments)?;
     let store = store(&arguments.data)?.on_device(&devices[0]);
-    let store = if arguments.dry_run {
-        store.for_plan()
-    } else {
-        store
-    };
+    let store = if arguments.dry_run { store.for_plan() } else { store };
     let experiments = specs
         .iter()
         .map(|loaded| Experiment::prepare(loaded, arguments, &store, quiet))
@@ -65,11 +57,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
                 .map_or(Ok(()), |former| compare(&former, &options.out))?;
         }
         ending = ending.max(report(prepared, &outcome, &options, quiet));
-        cannot_run += outcome
-            .cannot_run
-            .iter()
-            .map(|(_, cells)| cells)
-            .sum::<usize>();
+        cannot_run += outcome.cannot_run.iter().map(|(_, cells)| cells).sum::<usize>();
         if interrupted.load(Ordering::SeqCst)
             && let Some(undone) = undone(outcome.left, specs.len() - index - 1)
         {
@@ -208,10 +196,7 @@ impl Experiment {
 fn compare(former: &Path, now: &Path) -> Result<(), Failure> {
     let read = |folder: &Path| Ok::<_, Failure>((render::plan(folder)?, render::records(folder)?));
     let Ok((old_plan, old)) = read(former) else {
-        note!(
-            "no comparison: {} has no plan that can be read",
-            former.display()
-        );
+        note!("no comparison: {} has no plan that can be read", former.display());
         return Ok(());
     };
     let (plan, new) = read(now)?;
@@ -269,10 +254,7 @@ fn undone(cells: usize, experiments: usize) -> Option<String> {
 
 /// The part of the plan that was asked for.
 fn part(arguments: &RunArgs) -> Part {
-    Part {
-        only: arguments.only.clone(),
-        shard: arguments.shard,
-    }
+    Part { only: arguments.only.clone(), shard: arguments.shard }
 }
 
 /// Jobs and threads as asked for, but no more than there are cores. More would gain nothing: the
@@ -351,18 +333,11 @@ fn isolation(arguments: &RunArgs, is_needed: bool) -> Result<Option<Isolation>, 
     let program = std::env::current_exe()
         .map_err(|error| Failure::Other(format!("cannot tell where this program is: {error}")))?;
     let data = arguments.data.folder.clone();
-    Ok(Some(Isolation {
-        program,
-        data,
-        timeout,
-    }))
+    Ok(Some(Isolation { program, data, timeout }))
 }
 
 fn check_filters(arguments: &RunArgs, prepared: &Prepared) -> Result<(), Failure> {
-    let missed = arguments
-        .only
-        .iter()
-        .find_map(|filter| filter.misses(&prepared.plan));
+    let missed = arguments.only.iter().find_map(|filter| filter.misses(&prepared.plan));
     if let Some(message) = missed {
         return Err(Failure::input(format!("--only: {message}")));
     }
@@ -371,9 +346,7 @@ fn check_filters(arguments: &RunArgs, prepared: &Prepared) -> Result<(), Failure
     if cells.any(|cell| Filter::keep(&arguments.only, plan, cell)) {
         return Ok(());
     }
-    Err(Failure::input(
-        "--only: no cell of this experiment meets all conditions together",
-    ))
+    Err(Failure::input("--only: no cell of this experiment meets all conditions together"))
 }
 
 /// The first Ctrl-C asks for a clean end, the second one is obeyed at once.
@@ -412,14 +385,7 @@ fn report(prepared: &Prepared, outcome: &Outcome, options: &Options, quiet: bool
     for warning in &outcome.warnings {
         note!("warning: {warning}");
     }
-    let Outcome {
-        done,
-        failed,
-        skipped,
-        left,
-        cannot_run,
-        ..
-    } = outcome;
+    let Outcome { done, failed, skipped, left, cannot_run, .. } = outcome;
     if !quiet {
         let done = counted(*done, "cell");
         show!("{done} done, {failed} failed, {skipped} skipped, {left} left");
@@ -457,9 +423,7 @@ fn absence(prepared: &Prepared, cannot_run: &[(String, usize)]) -> String {
         format!("cannot run here: {cells} of `{name}`: {}\n", reason(name))
     });
     let lines: String = lines.collect();
-    let names: Vec<String> = (cannot_run.iter())
-        .map(|(name, _)| format!("`{name}`"))
-        .collect();
+    let names: Vec<String> = (cannot_run.iter()).map(|(name, _)| format!("`{name}`")).collect();
     format!(
         "{lines}{total} cannot run here, because the data of {} is missing or cannot be used; the lines above give the \
          reasons",

@@ -29,12 +29,7 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
     for (dataset, done, planned) in &status.datasets {
         show!("  {dataset:<16} {done:>5} of {planned}");
     }
-    show!(
-        "failed {}, skipped {}, missing {}",
-        status.failed,
-        status.skipped,
-        status.missing
-    );
+    show!("failed {}, skipped {}, missing {}", status.failed, status.skipped, status.missing);
     for (reason, count) in &status.reasons {
         show!("  {count} x {reason}");
     }
@@ -52,11 +47,7 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
     }
     jobs(folder, &plan, &known)?;
     let is_complete = status.done == total;
-    Ok(if is_complete {
-        Ending::Complete
-    } else {
-        Ending::Incomplete
-    })
+    Ok(if is_complete { Ending::Complete } else { Ending::Incomplete })
 }
 
 /// How many shards have a ledger.
@@ -87,9 +78,8 @@ fn jobs(folder: &Path, plan: &Plan, known: &Contents) -> Result<(), Failure> {
         };
         *states.entry(state).or_default() += 1;
     }
-    let states: Vec<String> = (states.iter())
-        .map(|(state, count)| format!("{count} {state}"))
-        .collect();
+    let states: Vec<String> =
+        (states.iter()).map(|(state, count)| format!("{count} {state}")).collect();
     show!(
         "slurm: {}",
         match states.is_empty() {

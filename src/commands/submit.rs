@@ -31,10 +31,7 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
     for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
         note!("not on this machine: {error}");
     }
-    let slurm = settings(
-        arguments,
-        loaded.experiment.slurm.clone().unwrap_or_default(),
-    );
+    let slurm = settings(arguments, loaded.experiment.slurm.clone().unwrap_or_default());
     let mut jobs = submitted(&out)?.unwrap_or_default();
     let shards = shards(arguments, &jobs, &prepared);
     let known = render::records(&out)?;
@@ -155,9 +152,7 @@ fn keep_what_is_left(
         retry_failed,
         |dataset| prepared.sources[dataset].is_some(),
     );
-    array
-        .tasks
-        .retain(|task| left.contains(task) && !waiting.contains(&(only.clone(), *task)));
+    array.tasks.retain(|task| left.contains(task) && !waiting.contains(&(only.clone(), *task)));
 }
 
 /// A build without networks has no use for graphics processors, and its tasks would refuse them.
@@ -238,9 +233,7 @@ fn hand_over(out: &Path, name: &str, script: &str, options: &[&str]) -> Result<S
     let said = said(&output.stdout);
     let number = said.split(';').next().unwrap_or_default();
     if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
-        return Err(refused(format!(
-            "it answered `{said}`, expected a job's number"
-        )));
+        return Err(refused(format!("it answered `{said}`, expected a job's number")));
     }
     Ok(number.to_owned())
 }

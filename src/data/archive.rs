@@ -40,23 +40,14 @@ fn member<R: Read + Seek>(
         .ok_or_else(|| missing(archive, names, path))?;
     let broken = |error: String| {
         let place = Place::Variable((*name).to_owned());
-        DataError::content(
-            path,
-            place,
-            format!("damaged data ({error})"),
-            "an intact archive",
-        )
+        DataError::content(path, place, format!("damaged data ({error})"), "an intact archive")
     };
-    let entry = archive
-        .by_name(&format!("{name}.npy"))
-        .map_err(|error| broken(error.to_string()))?;
+    let entry =
+        archive.by_name(&format!("{name}.npy")).map_err(|error| broken(error.to_string()))?;
     // The size in the archive's directory is only a claim: read on, but never past the limit.
     let limit = 8 * MAX_VALUES as u64;
     let mut bytes = Vec::new();
-    entry
-        .take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(|error| broken(error.to_string()))?;
+    entry.take(limit).read_to_end(&mut bytes).map_err(|error| broken(error.to_string()))?;
     Ok(((*name).to_owned(), bytes))
 }
 
@@ -87,8 +78,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let mut zip = zip::ZipWriter::new(file.reopen().unwrap());
         for (name, bytes) in members {
-            zip.start_file(*name, zip::write::SimpleFileOptions::default())
-                .unwrap();
+            zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
             zip.write_all(bytes).unwrap();
         }
         zip.finish().unwrap();

@@ -18,9 +18,7 @@ pub(crate) fn load(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError
         let expected = format!("{classes}, one for each row of `dat`");
         return Err(file.refuse("classlabels", format!("{} labels", names.len()), expected));
     }
-    let shape = images
-        .first()
-        .map_or((0, 0), |image| (image.rows, image.columns));
+    let shape = images.first().map_or((0, 0), |image| (image.rows, image.columns));
     let mut samples = Samples {
         x: zeros(images.len(), shape.0 * shape.1, path)?,
         labels: Vec::with_capacity(images.len()),
@@ -40,9 +38,7 @@ pub(crate) fn load(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError
                 return Err(file.refuse("dat", found, expected));
             }
             let mut row = samples.x.row_mut(samples.labels.len());
-            row.iter_mut()
-                .zip(&image.values)
-                .for_each(|(to, from)| *to = *from);
+            row.iter_mut().zip(&image.values).for_each(|(to, from)| *to = *from);
             samples.labels.push(name.trim().to_owned());
         }
     }

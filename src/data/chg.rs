@@ -28,20 +28,13 @@ pub(crate) fn load(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError
         return Ok(Samples::default());
     };
     let sequences = sequences(root)?;
-    let volumes: Vec<Vec<f64>> = sequences
-        .par_iter()
-        .map(|sequence| volume(&sequence.folder))
-        .collect::<Result<_, _>>()?;
+    let volumes: Vec<Vec<f64>> =
+        sequences.par_iter().map(|sequence| volume(&sequence.folder)).collect::<Result<_, _>>()?;
     let mut x = zeros(volumes.len(), FRAMES * PIXELS, root)?;
     for (mut row, volume) in x.rows_mut().into_iter().zip(&volumes) {
-        row.iter_mut()
-            .zip(volume)
-            .for_each(|(to, from)| *to = *from);
+        row.iter_mut().zip(volume).for_each(|(to, from)| *to = *from);
     }
-    let labels = sequences
-        .into_iter()
-        .map(|sequence| sequence.class)
-        .collect();
+    let labels = sequences.into_iter().map(|sequence| sequence.class).collect();
     Ok(Samples { x, labels })
 }
 
@@ -68,21 +61,13 @@ fn sequences(root: &Path) -> Result<Vec<Sequence>, DataError> {
         }
         for class in children(&set, Path::is_dir)? {
             for folder in children(&class, Path::is_dir)? {
-                sequences.push(Sequence {
-                    class: name(&class),
-                    folder,
-                });
+                sequences.push(Sequence { class: name(&class), folder });
             }
         }
     }
     if sequences.is_empty() {
         let expected = "folders such as Set1/0000/0000 with images";
-        return Err(DataError::content(
-            root,
-            Place::File,
-            "no sequence",
-            expected,
-        ));
+        return Err(DataError::content(root, Place::File, "no sequence", expected));
     }
     Ok(sequences)
 }
@@ -102,8 +87,7 @@ fn children(folder: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<PathBuf>, Da
 }
 
 fn name(path: &Path) -> String {
-    path.file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 fn is_image(path: &Path) -> bool {
@@ -144,12 +128,7 @@ fn volume(folder: &Path) -> Result<Vec<f64>, DataError> {
         .collect::<Result<_, _>>()?;
     if frames.is_empty() {
         let expected = format!("frames ({})", EXTENSIONS.join(", "));
-        return Err(DataError::content(
-            folder,
-            Place::File,
-            "no image",
-            expected,
-        ));
+        return Err(DataError::content(folder, Place::File, "no image", expected));
     }
     Ok(resample(&frames))
 }
@@ -169,12 +148,7 @@ fn open(path: &Path) -> Result<GrayImage, DataError> {
     let image = image.into_luma8();
     if image.width() == 0 || image.height() == 0 {
         let expected = "at least one pixel";
-        return Err(DataError::content(
-            path,
-            Place::File,
-            "an empty image",
-            expected,
-        ));
+        return Err(DataError::content(path, Place::File, "an empty image", expected));
     }
     Ok(image)
 }
@@ -237,9 +211,7 @@ mod tests {
 
     fn paint(path: &Path, side: u32, grey: impl Fn(u32, u32) -> u8) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        GrayImage::from_fn(side, side, |x, y| image::Luma([grey(x, y)]))
-            .save(path)
-            .unwrap();
+        GrayImage::from_fn(side, side, |x, y| image::Luma([grey(x, y)])).save(path).unwrap();
     }
 
     /// Two sets, two classes, one sequence of `frames` each; class decides the brightness.
@@ -249,9 +221,7 @@ mod tests {
             for class in 0..2u8 {
                 for frame in 0..frames {
                     let path = format!("{set}/000{class}/0000/frame-{frame}.png");
-                    paint(&root.path().join(path), 40, |_, _| {
-                        100 * class + frame as u8
-                    });
+                    paint(&root.path().join(path), 40, |_, _| 100 * class + frame as u8);
                 }
             }
         }
@@ -317,17 +287,11 @@ mod tests {
         let half = fs::read(&bad).unwrap();
         fs::write(&bad, &half[..half.len() / 2]).unwrap();
         let error = load_tree(root.path()).unwrap_err().to_string();
-        assert!(
-            error.contains("frame-1.png: found an unreadable image"),
-            "{error}"
-        );
+        assert!(error.contains("frame-1.png: found an unreadable image"), "{error}");
         fs::remove_dir_all(bad.parent().unwrap()).unwrap();
         fs::create_dir(bad.parent().unwrap()).unwrap();
         let error = load_tree(root.path()).unwrap_err().to_string();
-        assert!(
-            error.contains("0000: found no image, expected frames"),
-            "{error}"
-        );
+        assert!(error.contains("0000: found no image, expected frames"), "{error}");
     }
 
     #[test]

@@ -22,11 +22,7 @@ pub(crate) fn parse(
     path: &Path,
     label: Option<&str>,
 ) -> Result<Samples, DataError> {
-    let mut records = Records {
-        lines: Lines::new(reader),
-        delimiter: None,
-        path,
-    };
+    let mut records = Records { lines: Lines::new(reader), delimiter: None, path };
     parse_records(&mut records, label).map_err(|error| records.lines.blame(error, path))
 }
 
@@ -36,12 +32,7 @@ fn parse_records(
 ) -> Result<Samples, DataError> {
     let path = records.path;
     let Some(first) = records.next()? else {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            "no line",
-            "a line per sample",
-        ));
+        return Err(DataError::content(path, Place::File, "no line", "a line per sample"));
     };
     let mut table = Table::new(&first, label, path)?;
     if !table.has_header {
@@ -62,10 +53,7 @@ struct Field {
 
 impl Field {
     fn place(&self) -> Place {
-        Place::Text {
-            line: self.line,
-            column: self.column,
-        }
+        Place::Text { line: self.line, column: self.column }
     }
 }
 
@@ -95,10 +83,7 @@ impl<R: BufRead> Records<'_, R> {
             None => Ok(None),
             Some(field) => Err(DataError::content(
                 self.path,
-                Place::Text {
-                    line: field.line,
-                    column: field.column,
-                },
+                Place::Text { line: field.line, column: field.column },
                 "a quoted field that never ends",
                 "a closing `\"`",
             )),
@@ -122,10 +107,7 @@ struct StrayQuote {
 
 impl StrayQuote {
     fn into_error(self, path: &Path) -> DataError {
-        let place = Place::Text {
-            line: self.line,
-            column: self.column,
-        };
+        let place = Place::Text { line: self.line, column: self.column };
         let expected = "a delimiter after a closing `\"`";
         DataError::content(path, place, self.found, expected)
     }
@@ -133,10 +115,7 @@ impl StrayQuote {
 
 /// The first line decides: the delimiter that is in it, comma before tab before semicolon.
 fn guess_delimiter(line: &[u8]) -> u8 {
-    [b',', b'\t', b';']
-        .into_iter()
-        .find(|delimiter| line.contains(delimiter))
-        .unwrap_or(b',')
+    [b',', b'\t', b';'].into_iter().find(|delimiter| line.contains(delimiter)).unwrap_or(b',')
 }
 
 /// Splits one line, going on with `open` if the last line ended inside quotes.
@@ -170,11 +149,7 @@ fn split(
                 at = end + 1;
                 continue;
             }
-            open = Some(OpenField {
-                bytes: Vec::new(),
-                line: number,
-                column: start + 1,
-            });
+            open = Some(OpenField { bytes: Vec::new(), line: number, column: start + 1 });
             at = start + 1;
         }
         let Some(field) = &mut open else { continue };
@@ -204,10 +179,7 @@ fn split(
 
 /// Length of the blanks at the start of `bytes`.
 fn blanks(bytes: &[u8], delimiter: u8) -> usize {
-    bytes
-        .iter()
-        .take_while(|&&byte| byte != delimiter && matches!(byte, b' ' | b'\t'))
-        .count()
+    bytes.iter().take_while(|&&byte| byte != delimiter && matches!(byte, b' ' | b'\t')).count()
 }
 
 /// Copies a quoted field up to its closing quote; the length with the quote, `None` if it goes on.
@@ -259,13 +231,7 @@ impl Table {
         let has_header = named
             || features.clone().all(|(_, field)| !is_number(field))
                 && features.any(|(_, field)| !is_missing(&field.text));
-        Ok(Self {
-            has_header,
-            label,
-            width,
-            values: Vec::new(),
-            labels: Vec::new(),
-        })
+        Ok(Self { has_header, label, width, values: Vec::new(), labels: Vec::new() })
     }
 
     fn push(&mut self, record: &[Field], path: &Path) -> Result<(), DataError> {
@@ -283,12 +249,7 @@ impl Table {
         }
         if self.values.len() + self.width > MAX_VALUES {
             let expected = format!("at most {MAX_VALUES} values");
-            return Err(DataError::content(
-                path,
-                Place::File,
-                "more values",
-                expected,
-            ));
+            return Err(DataError::content(path, Place::File, "more values", expected));
         }
         for (column, field) in record.iter().enumerate() {
             if column == self.label {
@@ -304,19 +265,11 @@ impl Table {
         let shape = (self.labels.len(), self.width - 1);
         if shape.0 == 0 {
             let expected = "at least one line of numbers below it";
-            return Err(DataError::content(
-                path,
-                Place::File,
-                "a header only",
-                expected,
-            ));
+            return Err(DataError::content(path, Place::File, "a header only", expected));
         }
         let x = Array2::from_shape_vec(shape, self.values)
             .expect("every record was checked to have as many fields as the first");
-        Ok(Samples {
-            x,
-            labels: self.labels,
-        })
+        Ok(Samples { x, labels: self.labels })
     }
 }
 
@@ -358,11 +311,8 @@ fn is_missing(text: &str) -> bool {
 }
 
 fn label_of(field: &Field, path: &Path) -> Result<String, DataError> {
-    let bad = field.text.is_empty()
-        || field
-            .text
-            .parse()
-            .is_ok_and(|number: f64| !number.is_finite());
+    let bad =
+        field.text.is_empty() || field.text.parse().is_ok_and(|number: f64| !number.is_finite());
     if bad {
         let found = quote(field.text.as_bytes());
         return Err(DataError::content(path, field.place(), found, "a label"));
@@ -371,15 +321,10 @@ fn label_of(field: &Field, path: &Path) -> Result<String, DataError> {
 }
 
 fn number_of(field: &Field, path: &Path) -> Result<f64, DataError> {
-    field
-        .text
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite())
-        .ok_or_else(|| {
-            let found = quote(field.text.as_bytes());
-            DataError::content(path, field.place(), found, "a finite number")
-        })
+    field.text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| {
+        let found = quote(field.text.as_bytes());
+        DataError::content(path, field.place(), found, "a finite number")
+    })
 }
 
 #[cfg(test)]

@@ -108,17 +108,13 @@ fn attempt(
     if start > 0 {
         request = request.header(header::RANGE, format!("bytes={start}-"));
     }
-    let response = request
-        .call()
-        .map_err(|error| Broken::Final(refused(url, &error)))?;
+    let response = request.call().map_err(|error| Broken::Final(refused(url, &error)))?;
     let (start, total) = match response.status() {
         StatusCode::PARTIAL_CONTENT => match content_range(&response) {
             Some((Some(from), total)) if from == start => (start, total),
             _ => {
                 let _ = std::fs::remove_file(part);
-                return Err(Broken::other(format!(
-                    "{url} sent another part than asked for"
-                )));
+                return Err(Broken::other(format!("{url} sent another part than asked for")));
             }
         },
         StatusCode::OK => (0, response.body().content_length()),
@@ -133,9 +129,7 @@ fn attempt(
         status => return Err(Broken::other(format!("{url} answered {status}"))),
     };
     if total.is_some_and(|total| total > MAX_BYTES) {
-        return Err(Broken::other(format!(
-            "{url} is larger than {MAX_BYTES} bytes"
-        )));
+        return Err(Broken::other(format!("{url} is larger than {MAX_BYTES} bytes")));
     }
     let file = OpenOptions::new()
         .create(true)
@@ -165,30 +159,21 @@ fn copy(
             Ok(read) => read,
             Err(error) => return Err(Broken::Midway(format!("the transfer broke off ({error})"))),
         };
-        file.write_all(&buffer[..read])
-            .map_err(|error| Broken::disk(part, error))?;
+        file.write_all(&buffer[..read]).map_err(|error| Broken::disk(part, error))?;
         done += read as u64;
         if done > MAX_BYTES {
-            return Err(Broken::other(format!(
-                "more than {MAX_BYTES} bytes were sent"
-            )));
+            return Err(Broken::other(format!("more than {MAX_BYTES} bytes were sent")));
         }
     }
     if total.is_some_and(|total| done < total) {
-        return Err(Broken::Midway(format!(
-            "the transfer ended after {done} bytes"
-        )));
+        return Err(Broken::Midway(format!("the transfer ended after {done} bytes")));
     }
     file.sync_all().map_err(|error| Broken::disk(part, error))
 }
 
 /// First byte (absent for `*`) and total length of a `Content-Range` header.
 fn content_range(response: &Response<ureq::Body>) -> Option<(Option<u64>, Option<u64>)> {
-    let value = response
-        .headers()
-        .get(header::CONTENT_RANGE)?
-        .to_str()
-        .ok()?;
+    let value = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
     let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;
     let from = match range {
         "*" => None,

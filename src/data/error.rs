@@ -15,11 +15,7 @@ pub enum DataError {
     /// The name is not in the registry.
     #[error("there is no dataset `{name}`{}", hint(.suggestion))]
     #[diagnostic(help("known datasets: {known}"))]
-    Unknown {
-        name: String,
-        suggestion: Option<String>,
-        known: String,
-    },
+    Unknown { name: String, suggestion: Option<String>, known: String },
     /// Not on this machine, and not to be downloaded.
     #[error("dataset `{dataset}` is not available: {reason}; {remedy}")]
     Unavailable {
@@ -40,12 +36,7 @@ pub enum DataError {
     },
     /// The content is not what its format or the dataset demands.
     #[error("{}{place}: found {found}, expected {expected}", .path.display())]
-    Content {
-        path: PathBuf,
-        place: Place,
-        found: String,
-        expected: String,
-    },
+    Content { path: PathBuf, place: Place, found: String, expected: String },
     /// A file, or the data in it, is not the one the manifest pins.
     #[error("{}: {what} has SHA-256 {found}, expected {expected}", .path.display())]
     #[diagnostic(help("remove the file and fetch it again, or use a copy with the expected hash"))]
@@ -83,9 +74,7 @@ pub enum DataError {
 }
 
 fn hint(suggestion: &Option<String>) -> String {
-    suggestion
-        .as_ref()
-        .map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
+    suggestion.as_ref().map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
 }
 
 /// Where in a file something was found.
@@ -149,12 +138,10 @@ impl DataError {
     /// The sentence as it may be stored and published: without the folders of this machine.
     pub fn for_the_record(&self) -> String {
         match self {
-            Self::Unavailable {
-                dataset, address, ..
-            } => format!("no copy of `{dataset}` on this machine; get it from {address}"),
-            Self::Unencodable {
-                path: Some(path), ..
-            } => {
+            Self::Unavailable { dataset, address, .. } => {
+                format!("no copy of `{dataset}` on this machine; get it from {address}")
+            }
+            Self::Unencodable { path: Some(path), .. } => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 (self.to_string()).replace(&path.display().to_string(), &name)
             }
@@ -163,10 +150,7 @@ impl DataError {
     }
 
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
-        Self::Read {
-            path: path.to_path_buf(),
-            source,
-        }
+        Self::Read { path: path.to_path_buf(), source }
     }
 
     pub(crate) fn content(
@@ -199,18 +183,8 @@ pub(crate) fn quote(bytes: &[u8]) -> String {
     let clean: String = text
         .chars()
         .take(SHOWN)
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_default().collect()
-            } else {
-                vec![c]
-            }
-        })
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
         .collect();
-    let rest = if text.chars().count() > SHOWN {
-        "..."
-    } else {
-        ""
-    };
+    let rest = if text.chars().count() > SHOWN { "..." } else { "" };
     format!("`{clean}{rest}`")
 }

@@ -91,10 +91,7 @@ fn refuse_idle_label(spec: &FilesSpec) -> Result<(), DataError> {
     let Some(label) = &spec.label else {
         return Ok(());
     };
-    for file in [Some(&spec.train), spec.test.as_ref()]
-        .into_iter()
-        .flatten()
-    {
+    for file in [Some(&spec.train), spec.test.as_ref()].into_iter().flatten() {
         let expected = match spec.format_of(file) {
             FileFormat::Csv | FileFormat::Npy => continue,
             FileFormat::Libsvm => "no `label`: in LIBSVM text the label begins each line",
@@ -108,20 +105,15 @@ fn refuse_idle_label(spec: &FilesSpec) -> Result<(), DataError> {
 
 /// The label files that `label` names: none, or one per data file.
 fn label_files(spec: &FilesSpec) -> Result<Vec<PathBuf>, DataError> {
-    let Some(label) = spec
-        .label
-        .as_ref()
-        .filter(|_| spec.format_of(&spec.train) == FileFormat::Npy)
+    let Some(label) =
+        spec.label.as_ref().filter(|_| spec.format_of(&spec.train) == FileFormat::Npy)
     else {
         return Ok(Vec::new());
     };
     let wanted = if spec.test.is_some() { 2 } else { 1 };
     let names: Vec<PathBuf> = match wanted {
         1 => vec![PathBuf::from(label)],
-        _ => label
-            .split(',')
-            .map(|name| PathBuf::from(name.trim()))
-            .collect(),
+        _ => label.split(',').map(|name| PathBuf::from(name.trim())).collect(),
     };
     if names.len() != wanted {
         return Err(DataError::content(
@@ -143,9 +135,8 @@ fn beside(base: &Path, labels: &Path, features: &Path) -> PathBuf {
 }
 
 fn usual_labels(features: &Path) -> PathBuf {
-    let stem = features
-        .file_stem()
-        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let stem =
+        features.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let labels = match stem.rsplit_once("features") {
         Some((before, after)) => format!("{before}labels{after}.npy"),
         None => format!("{stem}-labels.npy"),
@@ -192,10 +183,7 @@ mod tests {
             ("b.bz2", &bz2.finish().unwrap()),
             ("c.gz", &gz.finish().unwrap()),
             ("d.csv", b"1,1\n2,2\n3,1\n4,2\n"),
-            (
-                "e-features.npy",
-                &npy("|u1", false, "(4, 1)", &[1, 2, 3, 4]),
-            ),
+            ("e-features.npy", &npy("|u1", false, "(4, 1)", &[1, 2, 3, 4])),
             ("e-labels.npy", &npy("|u1", false, "(4,)", &[1, 2, 1, 2])),
         ]);
         let load = |name: &str| load_files(&spec(name, None), folder.path()).unwrap();
@@ -217,23 +205,12 @@ mod tests {
 
     #[test]
     fn a_label_that_means_nothing_is_refused() {
-        let folder = folder(&[
-            ("a.train", TEXT),
-            ("a.test", TEXT),
-            ("d.csv", b"1,1\n2,2\n"),
-        ]);
-        for (train, test) in [
-            ("a.train", None),
-            ("b.npz", None),
-            ("d.csv", Some("a.test")),
-        ] {
+        let folder = folder(&[("a.train", TEXT), ("a.test", TEXT), ("d.csv", b"1,1\n2,2\n")]);
+        for (train, test) in [("a.train", None), ("b.npz", None), ("d.csv", Some("a.test"))] {
             let mut spec = spec(train, test);
             spec.label = Some("species".into());
             let error = load_files(&spec, folder.path()).unwrap_err().to_string();
-            assert!(
-                error.contains("found `label: species`, expected no `label`"),
-                "{error}"
-            );
+            assert!(error.contains("found `label: species`, expected no `label`"), "{error}");
         }
     }
 
@@ -242,24 +219,15 @@ mod tests {
         let folder = folder(&[("Own.Train.GZ", TEXT)]);
         let spec = spec("Own.Train.GZ", None);
         let dataset = load_files(&spec, folder.path()).unwrap();
-        assert_eq!(
-            (dataset.name.as_str(), spec.name().as_ref()),
-            ("Own", "Own")
-        );
+        assert_eq!((dataset.name.as_str(), spec.name().as_ref()), ("Own", "Own"));
     }
 
     #[test]
     fn csv_files_must_be_equally_wide() {
-        let folder = folder(&[
-            ("a.csv", b"1,1\n2,2\n3,1\n4,2\n"),
-            ("b.csv", b"1,2,1\n3,4,2\n"),
-        ]);
+        let folder = folder(&[("a.csv", b"1,1\n2,2\n3,1\n4,2\n"), ("b.csv", b"1,2,1\n3,4,2\n")]);
         let error = load_files(&spec("a.csv", Some("b.csv")), folder.path()).unwrap_err();
         let text = error.to_string();
-        assert!(
-            text.contains("b.csv: found 2 features, expected 1 as in"),
-            "{text}"
-        );
+        assert!(text.contains("b.csv: found 2 features, expected 1 as in"), "{text}");
     }
 
     #[test]
@@ -273,10 +241,7 @@ mod tests {
         ]);
         let error = load_files(&spec("a.npy", Some("b.npy")), folder.path()).unwrap_err();
         let text = error.to_string();
-        assert!(
-            text.contains("b.npy, row 1, column 1: found `NaN`"),
-            "{text}"
-        );
+        assert!(text.contains("b.npy, row 1, column 1: found `NaN`"), "{text}");
     }
 
     #[test]
@@ -296,15 +261,9 @@ mod tests {
         let error = load_files(&spec, folder.path()).unwrap_err().to_string();
         assert!(error.contains("two label files"), "{error}");
         spec.label = Some("y.npy, ty.npy".into());
-        assert_eq!(
-            load_files(&spec, folder.path()).unwrap().fixed_train,
-            Some(4)
-        );
+        assert_eq!(load_files(&spec, folder.path()).unwrap().fixed_train, Some(4));
         spec.label = Some("ty.npy, ty.npy".into());
         let error = load_files(&spec, folder.path()).unwrap_err().to_string();
-        assert!(
-            error.contains("ty.npy: found 2 labels, expected 4"),
-            "{error}"
-        );
+        assert!(error.contains("ty.npy: found 2 labels, expected 4"), "{error}");
     }
 }

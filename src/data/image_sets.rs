@@ -62,21 +62,12 @@ pub(crate) fn cifar10(folder: &Path) -> Result<ImageSet, DataError> {
         images.extend(Images::planes(&Arc::new(bytes), places, SIDE as u32));
         labels.extend(found);
     }
-    Ok(ImageSet {
-        images,
-        labels,
-        train,
-        notes: Vec::new(),
-    })
+    Ok(ImageSet { images, labels, train, notes: Vec::new() })
 }
 
 /// Whether `folder` has one of its three forms.
 pub(crate) fn is_cifar10(folder: &Path) -> bool {
-    let forms = [
-        "cifar-10-batches-bin",
-        "cifar-10-binary.tar.gz",
-        "train_lables.json",
-    ];
+    let forms = ["cifar-10-batches-bin", "cifar-10-binary.tar.gz", "train_lables.json"];
     forms.iter().any(|form| folder.join(form).exists())
 }
 
@@ -89,9 +80,7 @@ pub(crate) fn is_dtd(folder: &Path) -> bool {
 }
 
 fn cifar_names() -> impl Iterator<Item = String> {
-    (1..=5)
-        .map(|batch| format!("data_batch_{batch}"))
-        .chain(["test_batch".to_owned()])
+    (1..=5).map(|batch| format!("data_batch_{batch}")).chain(["test_batch".to_owned()])
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, DataError> {
@@ -110,12 +99,7 @@ fn cifar_labels(bytes: &[u8], path: &Path) -> Result<Vec<String>, DataError> {
             label if label < CLASSES => Ok(label.to_string()),
             label => {
                 let place = Place::Byte((record * RECORD) as u64);
-                Err(DataError::content(
-                    path,
-                    place,
-                    format!("label {label}"),
-                    "a label of 0 to 9",
-                ))
+                Err(DataError::content(path, place, format!("label {label}"), "a label of 0 to 9"))
             }
         })
         .collect()
@@ -133,19 +117,11 @@ fn cifar_archive(path: &Path) -> Result<Vec<Vec<u8>>, DataError> {
             text.trim_matches(['\0', ' ']).to_owned()
         };
         let size = u64::from_str_radix(&text(124..136), 8).map_err(|_| {
-            DataError::content(
-                path,
-                Place::File,
-                "no tar archive",
-                "CIFAR-10's binary version",
-            )
+            DataError::content(path, Place::File, "no tar archive", "CIFAR-10's binary version")
         })?;
         let name = text(0..100);
         let mut file = (&mut reader).take(size.next_multiple_of(512));
-        let stem = name
-            .rsplit('/')
-            .next()
-            .and_then(|name| name.strip_suffix(".bin"));
+        let stem = name.rsplit('/').next().and_then(|name| name.strip_suffix(".bin"));
         match cifar_names().find(|batch| stem == Some(batch)) {
             Some(batch) => {
                 if size > LONGEST_BATCH {
@@ -178,20 +154,12 @@ fn cifar_sheets(folder: &Path) -> Result<Vec<Vec<u8>>, DataError> {
     let numbers = |name: &str| -> Result<Vec<u8>, DataError> {
         let path = folder.join(name);
         serde_json::from_slice(&read(&path)?).map_err(|error| {
-            DataError::content(
-                &path,
-                Place::File,
-                error.to_string(),
-                "a list of labels, 0 to 9",
-            )
+            DataError::content(&path, Place::File, error.to_string(), "a list of labels, 0 to 9")
         })
     };
     // The package spells it so.
     let lists = ["train_lables.json", "test_lables.json"];
-    let mut labels = [
-        numbers(lists[0])?.into_iter(),
-        numbers(lists[1])?.into_iter(),
-    ];
+    let mut labels = [numbers(lists[0])?.into_iter(), numbers(lists[1])?.into_iter()];
     let mut parts = Vec::new();
     for name in cifar_names() {
         let labels = &mut labels[usize::from(name == "test_batch")];
@@ -223,12 +191,7 @@ fn cifar_sheets(folder: &Path) -> Result<Vec<Vec<u8>>, DataError> {
     for (name, left) in lists.iter().zip(labels) {
         if left.len() > 0 {
             let found = format!("{} labels more than images", left.len());
-            return Err(DataError::content(
-                &folder.join(name),
-                Place::File,
-                found,
-                "one each",
-            ));
+            return Err(DataError::content(&folder.join(name), Place::File, found, "one each"));
         }
     }
     Ok(parts)
@@ -248,23 +211,13 @@ pub(crate) fn flowers102(folder: &Path) -> Result<ImageSet, DataError> {
     if train.is_empty() || test.is_empty() {
         let place = folder.join("jpg");
         let expected = "the images image_00001.jpg and on, for training and for testing";
-        return Err(DataError::content(
-            &place,
-            Place::File,
-            "too few images",
-            expected,
-        ));
+        return Err(DataError::content(&place, Place::File, "too few images", expected));
     }
     let order: Vec<usize> = train.iter().chain(&test).copied().collect();
     if let Some(twice) = twice(&order) {
         let found = format!("image {} in more than one part or place", twice + 1);
         let list = folder.join("setid.mat");
-        return Err(DataError::content(
-            &list,
-            Place::File,
-            found,
-            "every image once",
-        ));
+        return Err(DataError::content(&list, Place::File, found, "every image once"));
     }
     let note = format!("{found} of the {all} images of the official split are there");
     Ok(ImageSet {
@@ -285,12 +238,7 @@ pub(crate) fn flowers102_validation(_: &Manifest, paths: &[PathBuf]) -> Result<P
     let path = |i: usize| folder.join("jpg").join(format!("image_{:05}.jpg", i + 1));
     if let Some(&missing) = validation.iter().find(|&&i| !path(i).is_file()) {
         let expected = "all validation images";
-        return Err(DataError::content(
-            &path(missing),
-            Place::File,
-            "no such file",
-            expected,
-        ));
+        return Err(DataError::content(&path(missing), Place::File, "no such file", expected));
     }
     Ok(Part {
         x: Array2::zeros((validation.len(), 0)),
@@ -329,19 +277,9 @@ pub(crate) fn dtd(folder: &Path) -> Result<ImageSet, DataError> {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let found = format!("{file} twice in train1.txt and test1.txt");
         let lists = folder.join("labels");
-        return Err(DataError::content(
-            &lists,
-            Place::File,
-            found,
-            "every image once",
-        ));
+        return Err(DataError::content(&lists, Place::File, found, "every image once"));
     }
-    Ok(ImageSet {
-        images: Images::files(paths),
-        labels,
-        train,
-        notes: Vec::new(),
-    })
+    Ok(ImageSet { images: Images::files(paths), labels, train, notes: Vec::new() })
 }
 
 /// The first item that is there already.
@@ -406,11 +344,7 @@ mod tests {
 
     fn unpacked(folder: &Path) {
         for (number, name) in (0..).zip(cifar_names()) {
-            write(
-                folder,
-                &format!("cifar-10-batches-bin/{name}.bin"),
-                &batch(number),
-            );
+            write(folder, &format!("cifar-10-batches-bin/{name}.bin"), &batch(number));
         }
     }
 
@@ -428,11 +362,8 @@ mod tests {
         gz.write_all(&header("cifar-10-batches-bin/", 0)).unwrap();
         for (number, name) in (0..).zip(cifar_names()) {
             let mut bytes = batch(number);
-            gz.write_all(&header(
-                &format!("cifar-10-batches-bin/{name}.bin"),
-                bytes.len(),
-            ))
-            .unwrap();
+            gz.write_all(&header(&format!("cifar-10-batches-bin/{name}.bin"), bytes.len()))
+                .unwrap();
             bytes.resize(bytes.len().next_multiple_of(512), 0);
             gz.write_all(&bytes).unwrap();
         }
@@ -445,11 +376,7 @@ mod tests {
         for (number, name) in (0..).zip(cifar_names()) {
             let bytes = batch(number);
             let records = bytes.chunks_exact(RECORD);
-            let labels = if name == "test_batch" {
-                &mut test
-            } else {
-                &mut train
-            };
+            let labels = if name == "test_batch" { &mut test } else { &mut train };
             labels.extend(records.clone().map(|record| record[0]));
             let rows: Vec<&[u8]> = records.map(|record| &record[1..]).collect();
             let sheet = image::RgbImage::from_fn(1024, 2, |x, y| {
@@ -482,13 +409,8 @@ mod tests {
     fn an_archive_that_claims_too_much_is_refused_before_it_is_unpacked() {
         let folder = tempfile::tempdir().unwrap();
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gz.write_all(&header("x/data_batch_1.bin", 1 << 32))
-            .unwrap();
-        write(
-            folder.path(),
-            "cifar-10-binary.tar.gz",
-            &gz.finish().unwrap(),
-        );
+        gz.write_all(&header("x/data_batch_1.bin", 1 << 32)).unwrap();
+        write(folder.path(), "cifar-10-binary.tar.gz", &gz.finish().unwrap());
         let error = cifar10(folder.path()).err().unwrap().to_string();
         let said = "found 4294967296 bytes of data_batch_1.bin, expected at most";
         assert!(error.contains(said), "{error}");
@@ -499,11 +421,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let refused = |bytes: &[u8]| {
             unpacked(folder.path());
-            write(
-                folder.path(),
-                "cifar-10-batches-bin/data_batch_2.bin",
-                bytes,
-            );
+            write(folder.path(), "cifar-10-batches-bin/data_batch_2.bin", bytes);
             cifar10(folder.path()).err().unwrap().to_string()
         };
         let whole = batch(1);
@@ -512,10 +430,7 @@ mod tests {
         let mut strange = whole;
         strange[RECORD] = 200;
         let error = refused(&strange);
-        assert!(
-            error.contains("data_batch_2, byte 3073: found label 200"),
-            "{error}"
-        );
+        assert!(error.contains("data_batch_2, byte 3073: found label 200"), "{error}");
     }
 
     #[test]

@@ -32,11 +32,7 @@ impl Encoder {
     pub fn new(spec: EncoderSpec, weights: PathBuf) -> Result<Self, DataError> {
         let bytes = std::fs::read(&weights).map_err(|error| DataError::read(&weights, error))?;
         let weights_hash = hex(&Sha256::digest(&bytes));
-        Ok(Self {
-            spec,
-            weights,
-            weights_hash,
-        })
+        Ok(Self { spec, weights, weights_hash })
     }
 
     /// SHA-256 over all that features depend on but the images.
@@ -135,11 +131,7 @@ impl Images {
         places: impl Iterator<Item = usize>,
         side: u32,
     ) -> Self {
-        let source = |at| Source::Planes {
-            bytes: bytes.clone(),
-            at,
-            side,
-        };
+        let source = |at| Source::Planes { bytes: bytes.clone(), at, side };
         Self::new(places.map(source).collect())
     }
 
@@ -173,10 +165,7 @@ impl Images {
 
     /// Those at `indices`.
     pub fn select(&self, indices: &[usize]) -> Self {
-        Self {
-            images: indices.iter().map(|&i| self.images[i].clone()).collect(),
-            ..*self
-        }
+        Self { images: indices.iter().map(|&i| self.images[i].clone()).collect(), ..*self }
     }
 
     /// Image `index`, resized as a whole, as planes of red, green and blue.
@@ -240,12 +229,7 @@ impl Source {
 fn read(path: &Path) -> Result<RgbImage, DataError> {
     let refuse = |error: image::ImageError| {
         let found = format!("no readable image ({error})");
-        DataError::content(
-            path,
-            Place::File,
-            found,
-            "a whole JPEG, PNG, BMP or PNM file",
-        )
+        DataError::content(path, Place::File, found, "a whole JPEG, PNG, BMP or PNM file")
     };
     let bytes = std::fs::read(path).map_err(|error| DataError::read(path, error))?;
     if is_cut_off(&bytes) {
@@ -300,10 +284,7 @@ mod tests {
         let first = part.planes_of(0).unwrap();
         assert!(Arc::ptr_eq(&first, &images.planes_of(0).unwrap()));
         // Without room for them they are decoded again, to the same end.
-        let frugal = Images {
-            keeps: false,
-            ..images.resized(8)
-        };
+        let frugal = Images { keeps: false, ..images.resized(8) };
         let again = frugal.planes_of(0).unwrap();
         assert!(!Arc::ptr_eq(&again, &frugal.planes_of(0).unwrap()));
         assert_eq!(first, again);

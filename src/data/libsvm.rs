@@ -49,10 +49,7 @@ fn parse_lines(lines: &mut Lines<impl BufRead>, path: &Path) -> Result<Rows, Dat
     let mut rows = Rows::default();
     while let Some((line, text)) = lines.next(path)? {
         rows.push(line, text).map_err(|bad| {
-            let place = Place::Text {
-                line,
-                column: bad.column,
-            };
+            let place = Place::Text { line, column: bad.column };
             DataError::content(path, place, bad.found, bad.expected)
         })?;
     }
@@ -95,11 +92,7 @@ impl Rows {
         for (column, token) in tokens {
             let (index, value) = entry(column, token)?;
             if index <= last {
-                let problem = if index == last {
-                    "twice"
-                } else {
-                    "after a higher one"
-                };
+                let problem = if index == last { "twice" } else { "after a higher one" };
                 return Err(Bad::new(
                     column,
                     format!("index `{index}` {problem} (`{last}` precedes it)"),
@@ -151,20 +144,13 @@ impl Rows {
             }
             start = end;
         }
-        Ok(Samples {
-            x,
-            labels: self.labels,
-        })
+        Ok(Samples { x, labels: self.labels })
     }
 }
 
 impl Bad {
     fn new(column: usize, found: String, expected: impl Into<String>) -> Self {
-        Self {
-            column,
-            found,
-            expected: expected.into(),
-        }
+        Self { column, found, expected: expected.into() }
     }
 }
 
@@ -178,12 +164,10 @@ fn entry(column: usize, token: &[u8]) -> Result<(usize, f64), Bad> {
         .position(|&byte| byte == b':')
         .ok_or_else(|| Bad::new(column, quote(token), "`index:value`"))?;
     let (index, value) = (&token[..colon], &token[colon + 1..]);
-    let number: usize = text_of(index)
-        .and_then(|text| text.parse().ok())
-        .ok_or_else(|| {
-            let found = format!("index {}", quote(index));
-            Bad::new(column, found, "a whole number from 1")
-        })?;
+    let number: usize = text_of(index).and_then(|text| text.parse().ok()).ok_or_else(|| {
+        let found = format!("index {}", quote(index));
+        Bad::new(column, found, "a whole number from 1")
+    })?;
     if number == 0 {
         let found = "index `0`".to_owned();
         return Err(Bad::new(column, found, "indices from 1"));
@@ -237,10 +221,7 @@ mod tests {
     #[test]
     fn reads_labels_values_comments_and_blank_lines() {
         let samples = read("+1 1:0.5 3:-2e1 # first\r\n\n# nothing\n-1\t2:7  \n-1\n").unwrap();
-        assert_eq!(
-            samples.x,
-            array![[0.5, 0.0, -20.0], [0.0, 7.0, 0.0], [0.0, 0.0, 0.0]]
-        );
+        assert_eq!(samples.x, array![[0.5, 0.0, -20.0], [0.0, 7.0, 0.0], [0.0, 0.0, 0.0]]);
         assert_eq!(samples.labels, ["+1", "-1", "-1"]);
     }
 
@@ -264,10 +245,8 @@ mod tests {
 
     #[test]
     fn joining_widens_the_narrower_part() {
-        let joined = read("1 1:1\n")
-            .unwrap()
-            .join(read("2 2:5\n").unwrap(), Path::new("a"))
-            .unwrap();
+        let joined =
+            read("1 1:1\n").unwrap().join(read("2 2:5\n").unwrap(), Path::new("a")).unwrap();
         assert_eq!(joined.x, array![[1.0, 0.0], [0.0, 5.0]]);
         assert_eq!(joined.labels, ["1", "2"]);
     }

@@ -114,9 +114,7 @@ impl Manifest {
                 let expected = format!("{known} for `{}`", self.name);
                 return Err(DataError::content(path, Place::File, found, expected));
             }
-            dataset
-                .notes
-                .push(format!("found {found}, the original has {known}"));
+            dataset.notes.push(format!("found {found}, the original has {known}"));
         }
         match &self.data_sha256 {
             Some(expected) if *expected != dataset.hash => {
@@ -142,10 +140,7 @@ impl Manifest {
         };
         let paper = self.paper.filter(|paper| *paper != ours)?;
         let words = |s: PaperShape| {
-            format!(
-                "{} samples x {} features x {} classes",
-                s.samples, s.dims, s.classes
-            )
+            format!("{} samples x {} features x {} classes", s.samples, s.dims, s.classes)
         };
         Some(format!("{}; the paper lists {}", words(ours), words(paper)))
     }
@@ -167,11 +162,7 @@ impl DataFile {
             return Ok(Some(format!("{} is {}", self.name, copy.of)));
         }
         if self.only_these {
-            let known: Vec<_> = self
-                .copies
-                .iter()
-                .map(|copy| copy.sha256.as_str())
-                .collect();
+            let known: Vec<_> = self.copies.iter().map(|copy| copy.sha256.as_str()).collect();
             return Err(DataError::Hash {
                 path: path.to_path_buf(),
                 what: "the file",

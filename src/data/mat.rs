@@ -32,11 +32,7 @@ pub(crate) struct Matrix {
 enum Value {
     Numbers(Matrix),
     Text(String),
-    Cells {
-        rows: usize,
-        columns: usize,
-        cells: Vec<Value>,
-    },
+    Cells { rows: usize, columns: usize, cells: Vec<Value> },
 }
 
 impl Value {
@@ -70,11 +66,7 @@ fn parse<'a>(bytes: &[u8], path: &'a Path, wanted: &[&str]) -> Result<Variables<
         let (name, value) = match element.kind {
             MI_COMPRESSED => {
                 let unpacked = scan.inflate(&element)?;
-                let inner = Scan {
-                    bytes: &unpacked,
-                    big_endian: scan.big_endian,
-                    path,
-                };
+                let inner = Scan { bytes: &unpacked, big_endian: scan.big_endian, path };
                 inner
                     .element(0, unpacked.len())
                     .and_then(|element| inner.variable(&element, wanted))
@@ -104,17 +96,14 @@ fn parse<'a>(bytes: &[u8], path: &'a Path, wanted: &[&str]) -> Result<Variables<
 /// An offset inside a compressed variable says little about the file: give both.
 fn unpacked_at(error: DataError, start: usize) -> DataError {
     match error {
-        DataError::Content {
-            path,
-            place: Place::Byte(at),
-            found,
-            expected,
-        } => DataError::Content {
-            path,
-            place: Place::Byte(start as u64),
-            found: format!("{found} (at byte {at} of the unpacked variable)"),
-            expected,
-        },
+        DataError::Content { path, place: Place::Byte(at), found, expected } => {
+            DataError::Content {
+                path,
+                place: Place::Byte(start as u64),
+                found: format!("{found} (at byte {at} of the unpacked variable)"),
+                expected,
+            }
+        }
         other => other,
     }
 }
@@ -163,11 +152,7 @@ impl Variables<'_> {
 
     fn cell_array(&self, name: &str) -> Result<(usize, usize, &[Value]), DataError> {
         match self.get(name)? {
-            Value::Cells {
-                rows,
-                columns,
-                cells,
-            } => Ok((*rows, *columns, cells)),
+            Value::Cells { rows, columns, cells } => Ok((*rows, *columns, cells)),
             other => Err(self.refuse(name, other.describe(), "a cell array")),
         }
     }

@@ -20,6 +20,8 @@ pub mod manifest;
 mod mat;
 mod news;
 mod npy;
+#[cfg(feature = "deep")]
+pub(crate) mod pth;
 pub mod registry;
 pub mod split;
 mod store;
@@ -88,16 +90,11 @@ pub(crate) struct Samples {
 impl Samples {
     /// The rows of `self`, then those of `other`; the narrower one is widened with zeros.
     pub(crate) fn join(self, other: Self, path: &Path) -> Result<Self, DataError> {
-        let (rows, dims) = (
-            self.x.nrows() + other.x.nrows(),
-            self.x.ncols().max(other.x.ncols()),
-        );
+        let (rows, dims) = (self.x.nrows() + other.x.nrows(), self.x.ncols().max(other.x.ncols()));
         let mut x = zeros(rows, dims, path)?;
         let first = self.x.nrows();
-        x.slice_mut(ndarray::s![..first, ..self.x.ncols()])
-            .assign(&self.x);
-        x.slice_mut(ndarray::s![first.., ..other.x.ncols()])
-            .assign(&other.x);
+        x.slice_mut(ndarray::s![..first, ..self.x.ncols()]).assign(&self.x);
+        x.slice_mut(ndarray::s![first.., ..other.x.ncols()]).assign(&other.x);
         let mut labels = self.labels;
         labels.extend(other.labels);
         Ok(Self { x, labels })
@@ -115,10 +112,7 @@ pub(crate) fn zeros(rows: usize, dims: usize, path: &Path) -> Result<Array2<f64>
             format!("at most {most} values in all"),
         )
     };
-    let count = rows
-        .checked_mul(dims)
-        .filter(|count| *count <= most)
-        .ok_or_else(refuse)?;
+    let count = rows.checked_mul(dims).filter(|count| *count <= most).ok_or_else(refuse)?;
     let mut values = Vec::new();
     values.try_reserve_exact(count).map_err(|_| refuse())?;
     values.resize(count, 0.0);
@@ -239,10 +233,7 @@ fn check_values(x: &Array2<f64>, labels: usize, path: &Path) -> Result<(), DataE
         None => Ok(()),
         Some(((row, column), value)) => Err(DataError::content(
             path,
-            Place::Entry {
-                row: row + 1,
-                column: column + 1,
-            },
+            Place::Entry { row: row + 1, column: column + 1 },
             format!("`{value}`"),
             "a finite number",
         )),
@@ -268,10 +259,8 @@ fn number_classes(labels: &[String]) -> (Vec<String>, Vec<usize>) {
             let mut sorted: Vec<&String> = labels.iter().collect();
             sorted.sort();
             sorted.dedup();
-            let y = labels
-                .iter()
-                .map(|label| sorted.partition_point(|class| *class < label))
-                .collect();
+            let y =
+                labels.iter().map(|label| sorted.partition_point(|class| *class < label)).collect();
             (sorted.into_iter().cloned().collect(), y)
         }
     }
@@ -303,10 +292,7 @@ fn check_classes(
             return Err(DataError::content(
                 test_path,
                 Place::File,
-                format!(
-                    "class `{}`, of which there is no training sample",
-                    classes[class]
-                ),
+                format!("class `{}`, of which there is no training sample", classes[class]),
                 "no class but those of the training samples",
             ));
         }
@@ -403,10 +389,7 @@ mod tests {
             outcome.unwrap_err().to_string()
         };
         // One sample of it or two: the test file is to blame.
-        for labels in [
-            &["1", "1", "2", "2", "3"][..],
-            &["1", "1", "2", "2", "3", "3"],
-        ] {
+        for labels in [&["1", "1", "2", "2", "3"][..], &["1", "1", "2", "2", "3", "3"]] {
             assert_eq!(
                 refused(labels, 4),
                 "test: found class `3`, of which there is no training sample, expected no class but \
@@ -414,9 +397,6 @@ mod tests {
             );
         }
         let error = refused(&["1", "2", "3", "3"], 3);
-        assert!(
-            error.starts_with("train: found a single sample of class `1`"),
-            "{error}"
-        );
+        assert!(error.starts_with("train: found a single sample of class `1`"), "{error}");
     }
 }

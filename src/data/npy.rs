@@ -38,9 +38,7 @@ enum Kind {
 
 /// The whole file, refused where it is larger than any dataset may be.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
-    let size = fs::metadata(path)
-        .map_err(|error| DataError::read(path, error))?
-        .len();
+    let size = fs::metadata(path).map_err(|error| DataError::read(path, error))?.len();
     if size > 8 * MAX_VALUES as u64 {
         return Err(DataError::content(
             path,
@@ -57,12 +55,7 @@ impl<'a> Npy<'a> {
     pub(crate) fn parse(file: &'a [u8], path: &'a Path) -> Result<Self, DataError> {
         if file.is_empty() {
             let expected = "a NumPy array";
-            return Err(DataError::content(
-                path,
-                Place::File,
-                "an empty file",
-                expected,
-            ));
+            return Err(DataError::content(path, Place::File, "an empty file", expected));
         }
         let (header, start) = header(file).map_err(|bad| bad.at(path))?;
         let at_header = |found: String, expected: &str| {
@@ -78,22 +71,14 @@ impl<'a> Npy<'a> {
         let descr = value_of(header, "descr").ok_or_else(|| missing("descr"))?;
         let (kind, width, big_endian) = element(descr).ok_or_else(|| {
             let found = format!("values of type {}", quote(descr.as_bytes()));
-            at_header(
-                found,
-                "float16, float32, float64, an integer, bool or text type",
-            )
+            at_header(found, "float16, float32, float64, an integer, bool or text type")
         })?;
         let fortran = value_of(header, "fortran_order").ok_or_else(|| missing("fortran_order"))?;
         let shape = value_of(header, "shape").ok_or_else(|| missing("shape"))?;
         let shape = dimensions(shape).ok_or_else(|| {
-            at_header(
-                format!("shape {}", quote(shape.as_bytes())),
-                "a tuple of whole numbers",
-            )
+            at_header(format!("shape {}", quote(shape.as_bytes())), "a tuple of whole numbers")
         })?;
-        let wanted = shape
-            .iter()
-            .try_fold(width, |product, &n| product.checked_mul(n));
+        let wanted = shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
         let bytes = &file[start..];
         if wanted != Some(bytes.len()) {
             let wanted = wanted.map_or_else(|| "more than fit".to_owned(), |n| n.to_string());
@@ -104,15 +89,7 @@ impl<'a> Npy<'a> {
                 format!("{wanted} for shape {shape:?} of {width} bytes each"),
             ));
         }
-        Ok(Self {
-            kind,
-            width,
-            big_endian,
-            fortran: fortran == "True",
-            shape,
-            bytes,
-            path,
-        })
+        Ok(Self { kind, width, big_endian, fortran: fortran == "True", shape, bytes, path })
     }
 
     /// The array as samples in rows; dimensions beyond the first are flattened.
@@ -129,10 +106,7 @@ impl<'a> Npy<'a> {
                 ));
             }
         };
-        if rows
-            .checked_mul(dims)
-            .is_none_or(|count| count > MAX_VALUES)
-        {
+        if rows.checked_mul(dims).is_none_or(|count| count > MAX_VALUES) {
             let expected = format!("at most {MAX_VALUES} values");
             return Err(self.refuse(format!("{rows} x {dims} values"), &expected));
         }
@@ -149,11 +123,9 @@ impl<'a> Npy<'a> {
             return Err(self.refuse(found, "one label per sample, an array of one dimension"));
         }
         match self.kind {
-            Kind::Unicode | Kind::Bytes => Ok(self
-                .bytes
-                .chunks_exact(self.width)
-                .map(|chunk| self.text(chunk))
-                .collect()),
+            Kind::Unicode | Kind::Bytes => {
+                Ok(self.bytes.chunks_exact(self.width).map(|chunk| self.text(chunk)).collect())
+            }
             _ => {
                 let numbers = self.numbers()?;
                 match numbers.iter().position(|number| !number.is_finite()) {
@@ -247,20 +219,13 @@ fn header(file: &[u8]) -> Result<(&str, usize), BadHeader> {
             return Err(bad(6, format!("version {version}"), "version 1, 2 or 3"));
         }
         _ => {
-            return Err(bad(
-                file.len(),
-                "the end of the file".to_owned(),
-                "a header",
-            ));
+            return Err(bad(file.len(), "the end of the file".to_owned(), "a header"));
         }
     };
-    let text = start
-        .checked_add(length)
-        .and_then(|end| file.get(start..end))
-        .ok_or_else(|| {
-            let found = format!("a header of {length} bytes in a file of {}", file.len());
-            bad(start - 2, found, "a complete file")
-        })?;
+    let text = start.checked_add(length).and_then(|end| file.get(start..end)).ok_or_else(|| {
+        let found = format!("a header of {length} bytes in a file of {}", file.len());
+        bad(start - 2, found, "a complete file")
+    })?;
     let text =
         std::str::from_utf8(text).map_err(|_| bad(start, quote(text), "a header of plain text"))?;
     Ok((text, start + length))
@@ -324,11 +289,7 @@ fn half(bits: u16) -> f64 {
         31 => f64::NAN,
         exponent => (1.0 + fraction) * 2f64.powi(i32::from(exponent) - 15),
     };
-    if bits & 0x8000 == 0 {
-        magnitude
-    } else {
-        -magnitude
-    }
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
 #[cfg(test)]
@@ -373,22 +334,11 @@ pub(crate) mod tests {
             )*};
         }
         check!("<f4" f32, "<f8" f64, "|u1" u8, "|i1" i8, "<u2" u16, "<i2" i16, "<u4" u32, "<i4" i32, "<u8" u64, "<i8" i64);
-        let halves: Vec<u8> = [0x3c00u16, 0x4000, 0x4200, 0x4400]
-            .iter()
-            .flat_map(|v| v.to_le_bytes())
-            .collect();
-        assert_eq!(
-            matrix(&npy("<f2", false, "(2, 2)", &halves)).unwrap(),
-            expected
-        );
-        let big: Vec<u8> = [1i16, 2, 3, 4]
-            .iter()
-            .flat_map(|v| v.to_be_bytes())
-            .collect();
-        assert_eq!(
-            matrix(&npy(">i2", false, "(2, 2)", &big)).unwrap(),
-            expected
-        );
+        let halves: Vec<u8> =
+            [0x3c00u16, 0x4000, 0x4200, 0x4400].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(matrix(&npy("<f2", false, "(2, 2)", &halves)).unwrap(), expected);
+        let big: Vec<u8> = [1i16, 2, 3, 4].iter().flat_map(|v| v.to_be_bytes()).collect();
+        assert_eq!(matrix(&npy(">i2", false, "(2, 2)", &big)).unwrap(), expected);
     }
 
     #[test]
@@ -403,24 +353,15 @@ pub(crate) mod tests {
     #[test]
     fn fortran_order_is_transposed() {
         let file = npy("|u1", true, "(2, 3)", &[1, 4, 2, 5, 3, 6]);
-        assert_eq!(
-            matrix(&file).unwrap(),
-            array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
-        );
+        assert_eq!(matrix(&file).unwrap(), array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
     }
 
     #[test]
     fn labels_may_be_numbers_or_text() {
         let labels = |file: &[u8]| Npy::parse(file, Path::new("a")).unwrap().labels().unwrap();
-        assert_eq!(
-            labels(&npy("|u1", false, "(3,)", &[7, 0, 7])),
-            ["7", "0", "7"]
-        );
+        assert_eq!(labels(&npy("|u1", false, "(3,)", &[7, 0, 7])), ["7", "0", "7"]);
         assert_eq!(labels(&npy("|S2", false, "(2,)", b"ab\0c")), ["ab", "\0c"]);
-        let wide: Vec<u8> = "aé"
-            .chars()
-            .flat_map(|c| (c as u32).to_le_bytes())
-            .collect();
+        let wide: Vec<u8> = "aé".chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
         assert_eq!(labels(&npy("<U1", false, "(2,)", &wide)), ["a", "é"]);
     }
 
@@ -433,16 +374,8 @@ pub(crate) mod tests {
             matrix(&short).unwrap_err(),
             "a.npy, byte 128: found 24 bytes of values, expected 32 for shape [2, 2] of 8 bytes each"
         );
-        assert!(
-            matrix(&short[..40])
-                .unwrap_err()
-                .contains("a complete file")
-        );
-        assert!(
-            matrix(&short[..7])
-                .unwrap_err()
-                .contains("the end of the file")
-        );
+        assert!(matrix(&short[..40]).unwrap_err().contains("a complete file"));
+        assert!(matrix(&short[..7]).unwrap_err().contains("the end of the file"));
         let complex = npy("<c16", false, "(1, 1)", &[0; 16]);
         assert!(matrix(&complex).unwrap_err().contains("`<c16`"));
     }

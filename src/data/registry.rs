@@ -38,20 +38,11 @@ pub fn all() -> &'static [Entry] {
                 .embed(embedded::pendigits),
             Entry::new(include_str!("../../datasets/dna.yaml"), libsvm::load),
             Entry::new(include_str!("../../datasets/usps.yaml"), libsvm::load),
-            Entry::new(
-                include_str!("../../datasets/optdigits.yaml"),
-                embedded::only,
-            )
-            .embed(embedded::optdigits),
-            Entry::new(
-                include_str!("../../datasets/flowers102-resnet50.yaml"),
-                features::flowers,
-            ),
-            Entry::new(
-                include_str!("../../datasets/flowers102-resnet34.yaml"),
-                features::flowers,
-            )
-            .with_validation(features::flowers_validation),
+            Entry::new(include_str!("../../datasets/optdigits.yaml"), embedded::only)
+                .embed(embedded::optdigits),
+            Entry::new(include_str!("../../datasets/flowers102-resnet50.yaml"), features::flowers),
+            Entry::new(include_str!("../../datasets/flowers102-resnet34.yaml"), features::flowers)
+                .with_validation(features::flowers_validation),
             Entry::new(
                 include_str!("../../datasets/cifar10-resnet34.yaml"),
                 features::train_and_test,
@@ -60,11 +51,8 @@ pub fn all() -> &'static [Entry] {
                 include_str!("../../datasets/cifar10-efficientnet.yaml"),
                 features::train_and_test,
             ),
-            Entry::of_images(
-                include_str!("../../datasets/cifar10.yaml"),
-                image_sets::cifar10,
-            )
-            .known_by(image_sets::is_cifar10),
+            Entry::of_images(include_str!("../../datasets/cifar10.yaml"), image_sets::cifar10)
+                .known_by(image_sets::is_cifar10),
             Entry::of_images(include_str!("../../datasets/dtd.yaml"), image_sets::dtd)
                 .known_by(image_sets::is_dtd),
             Entry::of_images(
@@ -106,17 +94,11 @@ impl Entry {
 
     /// Images that are put into a folder by hand.
     fn of_images(manifest: &str, images: ImageLoader) -> Self {
-        Self {
-            images: Some(images),
-            ..Self::new(manifest, embedded::only)
-        }
+        Self { images: Some(images), ..Self::new(manifest, embedded::only) }
     }
 
     fn with_validation(self, loader: ValidationLoader) -> Self {
-        Self {
-            validation: Some(loader),
-            ..self
-        }
+        Self { validation: Some(loader), ..self }
     }
 
     fn known_by(self, is_there: fn(&Path) -> bool) -> Self {
@@ -124,10 +106,7 @@ impl Entry {
     }
 
     fn embed(self, embedded: fn() -> Result<Samples, DataError>) -> Self {
-        Self {
-            embedded: Some(embedded),
-            ..self
-        }
+        Self { embedded: Some(embedded), ..self }
     }
 
     /// Whether the data is part of the program.
@@ -142,16 +121,9 @@ mod tests {
 
     #[test]
     fn manifests_are_sound() {
-        for Entry {
-            manifest, embedded, ..
-        } in all()
-        {
+        for Entry { manifest, embedded, .. } in all() {
             let name = &manifest.name;
-            assert_eq!(
-                manifest.class_counts.iter().sum::<usize>(),
-                manifest.samples,
-                "{name}"
-            );
+            assert_eq!(manifest.class_counts.iter().sum::<usize>(), manifest.samples, "{name}");
             assert!(manifest.classes() > 1 && manifest.dims > 0, "{name}");
             assert!(
                 embedded.is_some() || !manifest.files.is_empty() || manifest.by_hand.is_some(),
@@ -159,11 +131,7 @@ mod tests {
             );
             for file in &manifest.files {
                 let is_by_hand = manifest.by_hand.is_some() && file.url.is_empty();
-                assert!(
-                    is_by_hand || file.url.starts_with("https://"),
-                    "{name}: {}",
-                    file.url
-                );
+                assert!(is_by_hand || file.url.starts_with("https://"), "{name}: {}", file.url);
                 assert!(!file.name.contains(['/', '\\']), "{name}: {}", file.name);
                 assert!(!file.only_these || !file.copies.is_empty(), "{name}");
                 for copy in &file.copies {

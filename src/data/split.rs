@@ -33,16 +33,10 @@ impl Split {
         let mut hash = Sha256::new();
         for part in [&train, &test] {
             hash.update((part.len() as u64).to_le_bytes());
-            part.iter()
-                .for_each(|&i| hash.update((i as u64).to_le_bytes()));
+            part.iter().for_each(|&i| hash.update((i as u64).to_le_bytes()));
         }
         let hash = hex(&hash.finalize());
-        Self {
-            train,
-            test,
-            validation: Vec::new(),
-            hash,
-        }
+        Self { train, test, validation: Vec::new(), hash }
     }
 }
 
@@ -114,22 +108,13 @@ pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset,
     }
     let samples = Samples {
         x: dataset.x.select(Axis(0), &kept),
-        labels: kept
-            .iter()
-            .map(|&i| dataset.classes[dataset.y[i]].clone())
-            .collect(),
+        labels: kept.iter().map(|&i| dataset.classes[dataset.y[i]].clone()).collect(),
     };
     let name = format!("{} with {size} samples", dataset.name);
-    let mut part = Dataset::new(
-        &dataset.name,
-        samples,
-        dataset.fixed_train.map(|_| size),
-        Path::new(&name),
-    )?;
+    let mut part =
+        Dataset::new(&dataset.name, samples, dataset.fixed_train.map(|_| size), Path::new(&name))?;
     part.notes.clone_from(&dataset.notes);
-    part.notes.push(format!(
-        "a stratified random part: {size} of {candidates} samples"
-    ));
+    part.notes.push(format!("a stratified random part: {size} of {candidates} samples"));
     Ok(part)
 }
 
@@ -141,10 +126,7 @@ fn part_of_images(
 ) -> Result<Dataset, DataError> {
     let set = ImageSet {
         images: images.select(kept),
-        labels: kept
-            .iter()
-            .map(|&i| dataset.classes[dataset.y[i]].clone())
-            .collect(),
+        labels: kept.iter().map(|&i| dataset.classes[dataset.y[i]].clone()).collect(),
         train: size,
         notes: dataset.notes.clone(),
     };
@@ -191,10 +173,8 @@ pub fn stratified_part(y: &[usize], size: usize, seed: &Seed) -> Vec<usize> {
 
 fn by_class(y: &[usize]) -> Vec<Vec<usize>> {
     let classes = y.iter().max().map_or(0, |last| last + 1);
-    let mut members: Vec<Vec<usize>> = counts(y, classes)
-        .into_iter()
-        .map(Vec::with_capacity)
-        .collect();
+    let mut members: Vec<Vec<usize>> =
+        counts(y, classes).into_iter().map(Vec::with_capacity).collect();
     for (index, &class) in y.iter().enumerate() {
         members[class].push(index);
     }
@@ -210,9 +190,8 @@ fn quotas(sizes: &[usize], size: usize) -> Vec<usize> {
         return vec![0; sizes.len()];
     }
     let share = |class: usize| sizes[class] as u128 * size as u128;
-    let mut quotas: Vec<usize> = (0..sizes.len())
-        .map(|class| (share(class) / n as u128) as usize)
-        .collect();
+    let mut quotas: Vec<usize> =
+        (0..sizes.len()).map(|class| (share(class) / n as u128) as usize).collect();
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     order.sort_by_key(|&class| std::cmp::Reverse(share(class) % n as u128));
     let left = size - quotas.iter().sum::<usize>();
@@ -262,12 +241,8 @@ mod tests {
     }
 
     fn sizes(n: usize) -> (usize, usize) {
-        let split = &splits(
-            &dataset("t", &[n / 2, n - n / 2]),
-            &Splits::default(),
-            &Seed::root(1),
-        )
-        .unwrap()[0];
+        let split = &splits(&dataset("t", &[n / 2, n - n / 2]), &Splits::default(), &Seed::root(1))
+            .unwrap()[0];
         (split.train.len(), split.test.len())
     }
 
@@ -284,33 +259,19 @@ mod tests {
     #[test]
     fn splits_are_fixed_for_ever() {
         let data = dataset("t", &[6, 4]);
-        let options = Splits {
-            repeats: 3,
-            ..Splits::default()
-        };
+        let options = Splits { repeats: 3, ..Splits::default() };
         let all = splits(&data, &options, &Seed::root(2024)).unwrap();
         // The sequence is part of every published result; a change here is a change of results.
         let trains: Vec<_> = all.iter().map(|split| split.train.clone()).collect();
-        assert_eq!(
-            trains,
-            [[0, 2, 4, 6, 7, 9], [1, 2, 5, 6, 8, 9], [1, 5, 6, 7, 8, 9]]
-        );
-        let fewer = Splits {
-            repeats: 1,
-            ..Splits::default()
-        };
+        assert_eq!(trains, [[0, 2, 4, 6, 7, 9], [1, 2, 5, 6, 8, 9], [1, 5, 6, 7, 8, 9]]);
+        let fewer = Splits { repeats: 1, ..Splits::default() };
         assert_eq!(splits(&data, &fewer, &Seed::root(2024)).unwrap()[0], all[0]);
     }
 
     #[test]
     fn splits_depend_on_seed_name_and_repeat() {
         let draw = |name: &str, seed: u64| {
-            splits(
-                &dataset(name, &[50, 50]),
-                &Splits::default(),
-                &Seed::root(seed),
-            )
-            .unwrap()
+            splits(&dataset(name, &[50, 50]), &Splits::default(), &Seed::root(seed)).unwrap()
         };
         let first = draw("t", 1);
         assert_eq!(first.len(), 10);
@@ -323,10 +284,7 @@ mod tests {
     #[test]
     fn stratified_splits_keep_class_shares() {
         let data = dataset("t", &[60, 30, 10]);
-        let options = Splits {
-            stratified: true,
-            ..Splits::default()
-        };
+        let options = Splits { stratified: true, ..Splits::default() };
         for split in splits(&data, &options, &Seed::root(3)).unwrap() {
             let classes: Vec<usize> = split.train.iter().map(|&i| data.y[i]).collect();
             assert_eq!(counts(&classes, 3), [36, 18, 6]);
@@ -345,10 +303,7 @@ mod tests {
 
     #[test]
     fn an_empty_part_is_refused() {
-        let options = Splits {
-            train_fraction: 0.1,
-            ..Splits::default()
-        };
+        let options = Splits { train_fraction: 0.1, ..Splits::default() };
         let error = splits(&dataset("t", &[2, 2]), &options, &Seed::root(1)).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -363,22 +318,10 @@ mod tests {
         assert_eq!(part.name, "t");
         assert_eq!(part.class_counts(), [8, 2]);
         assert_ne!(part.hash, data.hash);
-        assert_eq!(
-            part.hash,
-            subsample(&data, 10, &Seed::root(1)).unwrap().hash
-        );
-        assert_ne!(
-            part.hash,
-            subsample(&data, 10, &Seed::root(2)).unwrap().hash
-        );
-        assert_eq!(
-            subsample(&data, 100, &Seed::root(1)).unwrap().hash,
-            data.hash
-        );
-        assert!(
-            subsample(&data, 5, &Seed::root(1)).is_err(),
-            "one sample of class 1"
-        );
+        assert_eq!(part.hash, subsample(&data, 10, &Seed::root(1)).unwrap().hash);
+        assert_ne!(part.hash, subsample(&data, 10, &Seed::root(2)).unwrap().hash);
+        assert_eq!(subsample(&data, 100, &Seed::root(1)).unwrap().hash, data.hash);
+        assert!(subsample(&data, 5, &Seed::root(1)).is_err(), "one sample of class 1");
     }
 
     #[test]
@@ -388,10 +331,7 @@ mod tests {
             let outcome = subsample(data, size, &Seed::root(1));
             outcome.unwrap_err().to_string()
         };
-        assert_eq!(
-            refused(&data, 101),
-            "`subsample` is 101, but dataset `t` has only 100 samples"
-        );
+        assert_eq!(refused(&data, 101), "`subsample` is 101, but dataset `t` has only 100 samples");
         data.fixed_train = Some(90);
         assert_eq!(
             refused(&data, 100),

@@ -35,10 +35,7 @@ pub struct Store {
     /// Whether data is wanted for a plan only, so that no image need be encoded.
     plans_only: bool,
     /// What encodes images, `cpu` or `cuda:N`.
-    #[cfg_attr(
-        not(feature = "deep"),
-        allow(dead_code, reason = "encoding needs libtorch")
-    )]
+    #[cfg_attr(not(feature = "deep"), allow(dead_code, reason = "encoding needs libtorch"))]
     device: String,
     agent: Agent,
     /// Servers that did not answer, with the reason: they are not asked again.
@@ -120,11 +117,8 @@ fn named<T>(
     names: &[&str],
     mut act: impl FnMut(&'static Entry) -> Result<T, DataError>,
 ) -> Vec<(String, Result<T, DataError>)> {
-    let names: Vec<&str> = if names.is_empty() {
-        registry::names().collect()
-    } else {
-        names.to_vec()
-    };
+    let names: Vec<&str> =
+        if names.is_empty() { registry::names().collect() } else { names.to_vec() };
     names
         .into_iter()
         .map(|name| (name.to_owned(), registry::find(name).and_then(&mut act)))
@@ -135,9 +129,8 @@ impl Store {
     /// Looks in `data` (the option `--data`), in `NPSVCPP_DATA` and in the user's cache, in this
     /// order. Downloads go to `data` if given, else to the cache.
     pub fn new(data: Option<PathBuf>, offline: bool) -> Self {
-        let variable = std::env::var_os("NPSVCPP_DATA")
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from);
+        let variable =
+            std::env::var_os("NPSVCPP_DATA").filter(|value| !value.is_empty()).map(PathBuf::from);
         let cache = dirs::cache_dir().map(|cache| cache.join("npsvcpp").join("datasets"));
         let target = data.clone().or_else(|| cache.clone());
         let folders = [data, variable, cache].into_iter().flatten().collect();
@@ -178,18 +171,12 @@ impl Store {
 
     /// The same for a plan, which needs shapes and hashes but no vectors of images.
     pub fn for_plan(self) -> Self {
-        Self {
-            plans_only: true,
-            ..self
-        }
+        Self { plans_only: true, ..self }
     }
 
     /// The same with images encoded on `device`, `cpu` or `cuda:N`.
     pub fn on_device(self, device: &str) -> Self {
-        Self {
-            device: device.to_owned(),
-            ..self
-        }
+        Self { device: device.to_owned(), ..self }
     }
 
     /// What encodes images.
@@ -206,16 +193,11 @@ impl Store {
     pub(crate) fn load_validation(&self, name: &str) -> Result<Part, DataError> {
         let entry = registry::find(name)?;
         let Some(loader) = entry.validation else {
-            let having = registry::all()
-                .iter()
-                .filter(|entry| entry.validation.is_some());
+            let having = registry::all().iter().filter(|entry| entry.validation.is_some());
             let names: Vec<&str> = having.map(|entry| entry.manifest.name.as_str()).collect();
             return Err(DataError::Split {
                 dataset: name.to_owned(),
-                problem: format!(
-                    "it has no validation part; `{}` have one",
-                    names.join("`, `")
-                ),
+                problem: format!("it has no validation part; `{}` have one", names.join("`, `")),
             });
         };
         match self.locate_files(entry) {
@@ -255,27 +237,18 @@ impl Store {
         if entry.is_embedded() {
             return Location::Embedded;
         }
-        self.locate_files(entry)
-            .map_or(Location::Missing, Location::Files)
+        self.locate_files(entry).map_or(Location::Missing, Location::Files)
     }
 
     /// All files of the dataset, or the folder of one that is put there by hand.
     fn locate_files(&self, entry: &Entry) -> Option<Vec<PathBuf>> {
         let manifest = &entry.manifest;
         if manifest.by_hand.is_some() && manifest.files.is_empty() {
-            let mut folders = self
-                .folders
-                .iter()
-                .map(|folder| folder.join(&manifest.name));
-            return folders
-                .find(|folder| (entry.is_there)(folder))
-                .map(|folder| vec![folder]);
+            let mut folders = self.folders.iter().map(|folder| folder.join(&manifest.name));
+            return folders.find(|folder| (entry.is_there)(folder)).map(|folder| vec![folder]);
         }
-        let files: Option<Vec<_>> = manifest
-            .files
-            .iter()
-            .map(|file| self.locate_file(manifest, file))
-            .collect();
+        let files: Option<Vec<_>> =
+            manifest.files.iter().map(|file| self.locate_file(manifest, file)).collect();
         files.filter(|files| !files.is_empty())
     }
 

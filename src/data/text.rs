@@ -24,17 +24,10 @@ pub(crate) fn open_bytes(bytes: &'static [u8], path: &Path) -> Result<Box<dyn Bu
 }
 
 fn unpack<R: BufRead + 'static>(mut reader: R, path: &Path) -> Result<Box<dyn BufRead>, DataError> {
-    let start = reader
-        .fill_buf()
-        .map_err(|error| DataError::read(path, error))?;
+    let start = reader.fill_buf().map_err(|error| DataError::read(path, error))?;
     Ok(match start {
         [] => {
-            return Err(DataError::content(
-                path,
-                Place::File,
-                "an empty file",
-                "samples",
-            ));
+            return Err(DataError::content(path, Place::File, "an empty file", "samples"));
         }
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
             Box::new(BufReader::new(MultiBzDecoder::new(reader)))
@@ -53,11 +46,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(reader: R) -> Self {
-        Self {
-            reader,
-            line: Vec::new(),
-            number: 0,
-        }
+        Self { reader, line: Vec::new(), number: 0 }
     }
 
     /// The next line and its number, `None` at the end.
@@ -74,10 +63,7 @@ impl<R: BufRead> Lines<R> {
         if read == MAX_LINE {
             return Err(DataError::content(
                 path,
-                Place::Text {
-                    line: self.number,
-                    column: 1,
-                },
+                Place::Text { line: self.number, column: 1 },
                 format!("a line of {MAX_LINE} bytes or more"),
                 "shorter lines",
             ));
@@ -86,11 +72,7 @@ impl<R: BufRead> Lines<R> {
         while end > 0 && matches!(self.line[end - 1], b'\n' | b'\r') {
             end -= 1;
         }
-        let start = if self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
-            3
-        } else {
-            0
-        };
+        let start = if self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         Ok(Some((self.number, &self.line[start..end.max(start)])))
     }
 

@@ -83,10 +83,7 @@ impl Dataset {
             hash.update(images.hash()?);
         }
         hash.update(content_hash(&part.x, &y, &self.classes));
-        self.validation = Some(Validation {
-            samples: y.len(),
-            hash: hex(&hash.finalize()),
-        });
+        self.validation = Some(Validation { samples: y.len(), hash: hex(&hash.finalize()) });
         self.x = joined(&self.x, &part.x, &self.name)?;
         if let (Some(images), Some(more)) = (&mut self.images, part.images) {
             std::sync::Arc::make_mut(images).extend(more);
@@ -100,21 +97,15 @@ impl Dataset {
         self.numbered(&part.labels)?;
         let (path, train) = (PathBuf::from(&self.name), self.fixed_train.unwrap_or(0));
         let samples: Vec<usize> = (0..train).collect();
-        let mut labels: Vec<String> = (self.y[..train].iter())
-            .map(|&l| self.classes[l].clone())
-            .collect();
+        let mut labels: Vec<String> =
+            (self.y[..train].iter()).map(|&l| self.classes[l].clone()).collect();
         labels.extend(part.labels);
         let mut dataset = match (&self.images, part.images) {
             (Some(images), Some(more)) => {
                 let mut images = images.select(&samples);
                 images.extend(more);
                 let notes = self.notes;
-                let set = ImageSet {
-                    images,
-                    labels,
-                    train,
-                    notes,
-                };
+                let set = ImageSet { images, labels, train, notes };
                 Self::of_images(&self.name, set, &path)?
             }
             _ => {
@@ -177,9 +168,7 @@ mod tests {
     #[test]
     fn validation_samples_come_last_and_change_neither_hash_nor_split() {
         let plain = dataset();
-        let data = dataset()
-            .with_validation(part(&["b", "a", "b"], 2))
-            .unwrap();
+        let data = dataset().with_validation(part(&["b", "a", "b"], 2)).unwrap();
         assert_eq!(data.hash, plain.hash);
         assert_eq!((data.own_samples(), data.y.len()), (6, 9));
         assert_eq!(data.class_counts(), plain.class_counts());
@@ -193,9 +182,7 @@ mod tests {
         assert!(before.validation.is_empty());
         assert_eq!(after.validation, [6, 7, 8]);
         // Other samples have another hash.
-        let other = dataset()
-            .with_validation(part(&["b", "b", "b"], 2))
-            .unwrap();
+        let other = dataset().with_validation(part(&["b", "b", "b"], 2)).unwrap();
         let hash = |data: &Dataset| data.validation.as_ref().unwrap().hash.clone();
         assert_ne!(hash(&data), hash(&other));
     }
@@ -213,14 +200,8 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let refused = |part| dataset().with_validation(part).unwrap_err().to_string();
         let error = refused(part(&["c"], 2));
-        assert!(
-            error.contains("found class `c` among the validation samples"),
-            "{error}"
-        );
+        assert!(error.contains("found class `c` among the validation samples"), "{error}");
         let error = refused(part(&["a"], 3));
-        assert!(
-            error.contains("validation samples of 3 features, expected 2"),
-            "{error}"
-        );
+        assert!(error.contains("validation samples of 3 features, expected 2"), "{error}");
     }
 }

@@ -42,10 +42,8 @@ pub fn ledgers(dir: &Path) -> io::Result<Vec<PathBuf>> {
 /// What all ledgers of the results folder `dir` say.
 pub fn read_folder(dir: &Path) -> io::Result<Contents> {
     let ledgers = ledgers(dir)?;
-    let contents: Vec<Contents> = ledgers
-        .iter()
-        .map(|path| read(path))
-        .collect::<io::Result<_>>()?;
+    let contents: Vec<Contents> =
+        ledgers.iter().map(|path| read(path)).collect::<io::Result<_>>()?;
     Ok(join(contents))
 }
 
@@ -82,10 +80,7 @@ fn join(mut ledgers: Vec<Contents>) -> Contents {
         joined.add(ledger.records);
         warnings.extend(ledger.warnings);
     }
-    Contents {
-        records: joined.records,
-        warnings,
-    }
+    Contents { records: joined.records, warnings }
 }
 
 /// The record that counts of every cell.
@@ -105,11 +100,7 @@ impl Joined {
         let mut counts = vec![false; records.len()];
         last.values().for_each(|&index| counts[index] = true);
         let mut taken = Vec::new();
-        for (record, _) in records
-            .into_iter()
-            .zip(counts)
-            .filter(|(_, counts)| *counts)
-        {
+        for (record, _) in records.into_iter().zip(counts).filter(|(_, counts)| *counts) {
             match self.at.get(&record.cell) {
                 None => {
                     taken.push(self.records.len());
@@ -150,17 +141,12 @@ pub(super) mod tests {
     }
 
     fn contents(records: Vec<Record>) -> Contents {
-        Contents {
-            records,
-            warnings: Vec::new(),
-        }
+        Contents { records, warnings: Vec::new() }
     }
 
     fn states(contents: &Contents) -> Vec<(&str, Status, &str)> {
         let states = contents.records.iter();
-        states
-            .map(|r| (r.cell.as_str(), r.status, r.started.as_str()))
-            .collect()
+        states.map(|r| (r.cell.as_str(), r.status, r.started.as_str())).collect()
     }
 
     /// A machine whose clock is wrong must not decide which record counts.
@@ -184,10 +170,7 @@ pub(super) mod tests {
         let joined = join(vec![first, second]);
         let mut states = states(&joined);
         states.sort_by_key(|state| state.0);
-        assert_eq!(
-            states,
-            [("a", Status::Failed, "3"), ("b", Status::Failed, "1")]
-        );
+        assert_eq!(states, [("a", Status::Failed, "3"), ("b", Status::Failed, "1")]);
     }
 
     #[test]

@@ -33,12 +33,7 @@ pub enum MergeError {
     NoPlan(PathBuf),
     #[error("{} holds the experiment `{theirs}`, but {} holds `{ours}`", .folder.display(), .first.display())]
     #[diagnostic(help("merge folders of one experiment at a time"))]
-    Other {
-        first: PathBuf,
-        ours: String,
-        folder: PathBuf,
-        theirs: String,
-    },
+    Other { first: PathBuf, ours: String, folder: PathBuf, theirs: String },
     #[error("a run is writing to {}", .0.display())]
     #[diagnostic(help("wait for it to end; runs of shards need not be waited for"))]
     Locked(PathBuf),
@@ -51,10 +46,7 @@ pub enum MergeError {
 /// Joins all ledgers of `folders` into the one of `into`, which may be one of them.
 pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     let plan = common_plan(folders, into)?;
-    let write_error = |source| MergeError::Write {
-        path: into.to_path_buf(),
-        source,
-    };
+    let write_error = |source| MergeError::Write { path: into.to_path_buf(), source };
     fs::create_dir_all(into).map_err(write_error)?;
     let target = into.join(FILE);
     let mut writer = Writer::open(&target)
@@ -64,10 +56,8 @@ pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     let mut joined = Joined::default();
     let mut added = vec![];
     for path in sources(folders, &target)? {
-        let contents = read(&path).map_err(|source| MergeError::Read {
-            path: path.clone(),
-            source,
-        })?;
+        let contents =
+            read(&path).map_err(|source| MergeError::Read { path: path.clone(), source })?;
         refuse_other(&plan, &path, &contents)?;
         merged.ledgers += usize::from(path.exists());
         merged.warnings.extend(contents.warnings);
@@ -109,10 +99,8 @@ fn refuse_other(plan: &Plan, ledger: &Path, contents: &Contents) -> Result<(), M
 fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, MergeError> {
     let mut sources = vec![target.to_path_buf()];
     for folder in folders {
-        let found = ledgers(folder).map_err(|source| MergeError::Read {
-            path: folder.clone(),
-            source,
-        })?;
+        let found =
+            ledgers(folder).map_err(|source| MergeError::Read { path: folder.clone(), source })?;
         sources.extend(found.into_iter().filter(|path| path != target));
     }
     Ok(sources)
@@ -130,10 +118,7 @@ fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, MergeError> {
         }
         let plan = Plan::read(folder).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => MergeError::NoPlan(folder.to_path_buf()),
-            _ => MergeError::Read {
-                path: folder.join(Plan::FILE),
-                source,
-            },
+            _ => MergeError::Read { path: folder.join(Plan::FILE), source },
         })?;
         match plans.first() {
             Some((first, ours)) if ours.experiment.name != plan.experiment.name => {
@@ -192,10 +177,7 @@ fn join_descriptions(from: &Path, into: &Path) -> io::Result<()> {
     if source.is_file() && !target.exists() {
         replace(&target, &fs::read(source)?)?;
     }
-    provenance::join_splits(
-        &from.join(provenance::SPLITS),
-        &into.join(provenance::SPLITS),
-    )?;
+    provenance::join_splits(&from.join(provenance::SPLITS), &into.join(provenance::SPLITS))?;
     let target = into.join(provenance::FILE);
     provenance::join_runs(&from.join(provenance::FILE), &target)?;
     for shard in ledgers(from)?.iter().skip(1) {

@@ -115,19 +115,15 @@ impl Record {
         }
         // A mean of percentages may be off by a rounding.
         const PERCENT: std::ops::RangeInclusive<f64> = -1e-9..=100.0 + 1e-9;
-        let percentages = [
-            ("accuracy", self.accuracy),
-            ("balanced_accuracy", self.balanced_accuracy),
-        ];
+        let percentages =
+            [("accuracy", self.accuracy), ("balanced_accuracy", self.balanced_accuracy)];
         let amounts = [
             ("fit_seconds", self.fit_seconds),
             ("predict_seconds", self.predict_seconds),
             ("peak_mb", self.peak_mb),
         ];
         let bad = |numbers: &[(&'static str, Option<f64>)], is_possible: fn(f64) -> bool| {
-            let known = numbers
-                .iter()
-                .filter_map(|(name, value)| Some((*name, (*value)?)));
+            let known = numbers.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
             known.into_iter().find(|(_, value)| !is_possible(*value))
         };
         let percentage = bad(&percentages, |value| PERCENT.contains(&value))
@@ -189,11 +185,7 @@ pub fn read(path: &Path) -> io::Result<Contents> {
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        if (&mut reader)
-            .take(LONGEST_LINE)
-            .read_until(b'\n', &mut line)?
-            == 0
-        {
+        if (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
             break;
         }
         if line.len() as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
@@ -211,9 +203,9 @@ pub fn read(path: &Path) -> io::Result<Contents> {
         }
         match parse(&line) {
             Ok(record) => contents.records.push(record),
-            Err(reason) => contents
-                .warnings
-                .push(format!("{}:{number}: passed over {reason}", path.display())),
+            Err(reason) => {
+                contents.warnings.push(format!("{}:{number}: passed over {reason}", path.display()))
+            }
         }
     }
     Ok(contents)
@@ -233,9 +225,9 @@ fn parse(line: &[u8]) -> Result<Record, String> {
     })?;
     match record.impossible() {
         None => Ok(record),
-        Some((field, value, expected)) => Err(format!(
-            "a record whose `{field}` is {value}, expected {expected}"
-        )),
+        Some((field, value, expected)) => {
+            Err(format!("a record whose `{field}` is {value}, expected {expected}"))
+        }
     }
 }
 
@@ -254,22 +246,14 @@ const SYNC_EVERY: Duration = Duration::from_millis(100);
 impl Writer {
     /// Opens `path` for appending and locks it. `Ok(None)` when another process holds the lock.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
         if is_held(file.try_lock())? {
             return Ok(None);
         }
         if ends_mid_line(&mut file)? {
             file.write_all(b"\n")?;
         }
-        Ok(Some(Self {
-            file,
-            path: path.to_path_buf(),
-            synced: Instant::now(),
-        }))
+        Ok(Some(Self { file, path: path.to_path_buf(), synced: Instant::now() }))
     }
 
     /// Appends one record; waits until it is on the disk, unless its cell was short and that was done a
@@ -353,10 +337,7 @@ mod tests {
         let record = join::tests::record("a", Status::Ok, "2024");
         let mut line = serde_json::to_string(&record).unwrap();
         for (field, value) in [("accuracy", accuracy), ("fit_seconds", seconds)] {
-            line = line.replace(
-                &format!("\"{field}\":null"),
-                &format!("\"{field}\":{value}"),
-            );
+            line = line.replace(&format!("\"{field}\":null"), &format!("\"{field}\":{value}"));
         }
         parse(line.as_bytes())
     }
@@ -367,26 +348,10 @@ mod tests {
             assert!(parsed(accuracy, "0").is_ok(), "{accuracy}");
         }
         for (accuracy, seconds, said) in [
-            (
-                "null",
-                "1",
-                "`accuracy` is missing, expected a percentage of 0 to 100",
-            ),
-            (
-                "150",
-                "1",
-                "`accuracy` is 150, expected a percentage of 0 to 100",
-            ),
-            (
-                "-3.5",
-                "1",
-                "`accuracy` is -3.5, expected a percentage of 0 to 100",
-            ),
-            (
-                "90",
-                "-1",
-                "`fit_seconds` is -1, expected a number that is not negative",
-            ),
+            ("null", "1", "`accuracy` is missing, expected a percentage of 0 to 100"),
+            ("150", "1", "`accuracy` is 150, expected a percentage of 0 to 100"),
+            ("-3.5", "1", "`accuracy` is -3.5, expected a percentage of 0 to 100"),
+            ("90", "-1", "`fit_seconds` is -1, expected a number that is not negative"),
             ("NaN", "1", "no ledger record (expected value)"),
             ("1e999", "1", "no ledger record (number out of range)"),
         ] {

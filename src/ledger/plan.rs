@@ -99,14 +99,7 @@ impl Plan {
 
     /// Whether both plans are the same, whichever version of the program wrote them.
     pub fn describes(&self, other: &Self) -> bool {
-        let Self {
-            version: _,
-            experiment,
-            datasets,
-            methods,
-            cells,
-            remembered,
-        } = self;
+        let Self { version: _, experiment, datasets, methods, cells, remembered } = self;
         *experiment == other.experiment
             && *datasets == other.datasets
             && *methods == other.methods
@@ -123,8 +116,7 @@ impl Plan {
             splits: self.experiment.splits.clone(),
             row: row.clone(),
         });
-        rows.filter(|known| known.row.unavailable.is_none())
-            .chain(self.remembered.iter().cloned())
+        rows.filter(|known| known.row.unavailable.is_none()).chain(self.remembered.iter().cloned())
     }
 
     /// Remembers what a former plan of the same folder knew about datasets and this one does not.
@@ -157,10 +149,7 @@ impl Plan {
             let first = self.cells.iter().position(|cell| cell.dataset == index);
             self.cells.retain(|cell| cell.dataset != index);
             let cells = other.cells.iter().filter(|cell| cell.dataset == theirs);
-            let cells = cells.map(|cell| PlannedCell {
-                dataset: index,
-                ..cell.clone()
-            });
+            let cells = cells.map(|cell| PlannedCell { dataset: index, ..cell.clone() });
             let first = first.unwrap_or(self.cells.len());
             self.cells.splice(first..first, cells);
         }

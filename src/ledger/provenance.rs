@@ -29,11 +29,7 @@ fn add_entries(provenance: &mut Map<String, Value>, entries: Vec<Value>) {
     if !provenance.contains_key("runs") {
         let mut run = Map::new();
         for key in ["version", "git", "machine", "jobs", "threads", "data"] {
-            run.extend(
-                provenance
-                    .get(key)
-                    .map(|value| (key.to_owned(), value.clone())),
-            );
+            run.extend(provenance.get(key).map(|value| (key.to_owned(), value.clone())));
         }
         let started = provenance.get("last_started").cloned();
         run.insert("started".to_owned(), started.unwrap_or_default());
@@ -82,10 +78,7 @@ pub fn join_runs(from: &Path, into: &Path) -> io::Result<()> {
         ours = theirs;
     } else {
         let known = ours.get("runs").and_then(Value::as_array);
-        if runs
-            .iter()
-            .all(|run| known.is_some_and(|known| known.contains(run)))
-        {
+        if runs.iter().all(|run| known.is_some_and(|known| known.contains(run))) {
             return Ok(());
         }
         add_entries(&mut ours, runs);
@@ -109,8 +102,7 @@ pub fn join_splits(from: &Path, into: &Path) -> io::Result<()> {
 /// Names and hashes of datasets.
 pub fn hashes<'a>(rows: impl IntoIterator<Item = &'a PlannedDataset>) -> Vec<Value> {
     let rows = rows.into_iter();
-    rows.map(|row| json!({"name": row.name, "sha256": row.hash}))
-        .collect()
+    rows.map(|row| json!({"name": row.name, "sha256": row.hash})).collect()
 }
 
 /// The object in a file; empty if there is none. What cannot be read is never replaced.

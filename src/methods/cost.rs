@@ -38,10 +38,7 @@ pub fn full_dual(shape: Shape) -> Cost {
     }
     let steps = (n * n / 5000.0).clamp(0.5 * n, 4.0 * n);
     let systems = 12.0 * (n / classes + n / 4.0).min(n).powi(3) / 3.0;
-    Cost {
-        flops: classes * (steps * 12.0 * n + systems),
-        bytes: 16.0 * n * n + 16.0 * n * classes,
-    }
+    Cost { flops: classes * (steps * 12.0 * n + systems), bytes: 16.0 * n * n + 16.0 * n * classes }
 }
 
 /// With a factor of the kernel matrix: a dozen systems per class of O(n rank^2) operations. The memory
@@ -61,10 +58,7 @@ pub fn rmtbsvm(shape: Shape) -> Cost {
         return plain;
     }
     let n = shape.n as f64;
-    Cost {
-        flops: plain.flops + 8.0 / 3.0 * n.powi(3),
-        bytes: plain.bytes + 8.0 * n * n,
-    }
+    Cost { flops: plain.flops + 8.0 / 3.0 * n.powi(3), bytes: plain.bytes + 8.0 * n * n }
 }
 
 /// The full dual on a matrix that is made for each class.
@@ -72,15 +66,9 @@ pub fn nhsvm(shape: Shape) -> Cost {
     let (n, classes) = (shape.n as f64, shape.classes as f64);
     let plain = full_dual(shape);
     if shape.rank.is_some() {
-        return Cost {
-            flops: 4.0 * plain.flops,
-            bytes: 2.0 * plain.bytes,
-        };
+        return Cost { flops: 4.0 * plain.flops, bytes: 2.0 * plain.bytes };
     }
-    Cost {
-        flops: plain.flops + classes * 2.0 * n.powi(3),
-        bytes: plain.bytes + 24.0 * n * n,
-    }
+    Cost { flops: plain.flops + classes * 2.0 * n.powi(3), bytes: plain.bytes + 24.0 * n * n }
 }
 
 /// TWSVM's problems, and products with the kernel matrix in every round of the P-step.
@@ -115,8 +103,5 @@ pub fn svm(method: &Svm, shape: Shape, threads: usize) -> Cost {
     };
     // The pairs use the full matrix, also if there is a factor of it.
     let matrix = shape.rank.map_or(0.0, |_| 8.0 * n * n);
-    Cost {
-        flops,
-        bytes: matrix + 2.0 * coefficients + scratch * pairs.min(threads as f64),
-    }
+    Cost { flops, bytes: matrix + 2.0 * coefficients + scratch * pairs.min(threads as f64) }
 }

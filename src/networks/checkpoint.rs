@@ -111,11 +111,7 @@ pub(super) fn load(
 }
 
 fn bytes_of(tensor: &Tensor) -> Vec<u8> {
-    let tensor = tensor
-        .detach()
-        .to_device(tch::Device::Cpu)
-        .to_kind(Kind::Float)
-        .contiguous();
+    let tensor = tensor.detach().to_device(tch::Device::Cpu).to_kind(Kind::Float).contiguous();
     let count = tensor.numel();
     let mut bytes = vec![0; 4 * count];
     tensor.copy_data_u8(&mut bytes, count);

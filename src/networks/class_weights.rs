@@ -60,11 +60,7 @@ impl ClassWeights {
 
     /// An epoch begins.
     pub fn begin(&mut self, epoch: usize, epochs: usize) {
-        let Gamma {
-            max,
-            t_max,
-            epsilon,
-        } = self.schedule;
+        let Gamma { max, t_max, epsilon } = self.schedule;
         let phase = epoch as f64 * PI / t_max.unwrap_or(epochs) as f64;
         self.gamma = 0.5 * max * (1.0 + phase.cos()) + epsilon;
         self.sum.fill(0.0);
@@ -73,9 +69,8 @@ impl ClassWeights {
 
     /// `sum_l tau_l J_l`.
     pub fn weigh(&self, objectives: &Tensor) -> Tensor {
-        let tau = Tensor::from_slice(&self.tau)
-            .to_kind(objectives.kind())
-            .to_device(objectives.device());
+        let tau =
+            Tensor::from_slice(&self.tau).to_kind(objectives.kind()).to_device(objectives.device());
         objectives.dot(&tau)
     }
 

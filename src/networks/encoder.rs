@@ -29,11 +29,7 @@ impl FineTunedEncoder {
         network.set_mixed_precision(training.mixed_precision);
         network.set_channels_last();
         network.weights_mut().set_trained();
-        Ok(Self {
-            network,
-            device,
-            known: None,
-        })
+        Ok(Self { network, device, known: None })
     }
 
     pub fn weights(&self) -> &Weights {

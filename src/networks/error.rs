@@ -9,16 +9,9 @@ use crate::data::DataError;
 #[derive(Debug, thiserror::Error)]
 pub enum EncoderError {
     #[error("failed to read {}: {source}", .path.display())]
-    Read {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     #[error("{}: found {found}, expected {expected}", .path.display())]
-    Content {
-        path: PathBuf,
-        found: String,
-        expected: String,
-    },
+    Content { path: PathBuf, found: String, expected: String },
     #[error("{0}")]
     Image(#[from] DataError),
     #[error("{0}")]
@@ -40,11 +33,7 @@ impl EncoderError {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self::Content {
-            path: path.to_path_buf(),
-            found: found.into(),
-            expected: expected.into(),
-        }
+        Self::Content { path: path.to_path_buf(), found: found.into(), expected: expected.into() }
     }
 }
 

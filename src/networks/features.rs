@@ -23,12 +23,7 @@ const TOGETHER: usize = 16;
 impl Encoder {
     /// The network in evaluation mode.
     pub fn network(&self, device: Device) -> Result<ResNet, EncoderError> {
-        ResNet::new(
-            self.spec.network,
-            self.spec.conventions,
-            &self.weights,
-            device,
-        )
+        ResNet::new(self.spec.network, self.spec.conventions, &self.weights, device)
     }
 }
 
@@ -42,11 +37,7 @@ pub fn features(
     begin: impl FnOnce(),
 ) -> Result<Array2<f64>, EncoderError> {
     let dims = encoder.spec.network.dims();
-    let key = hex(&Sha256::digest(format!(
-        "{} {}",
-        encoder.hash()?,
-        images.hash()?
-    )));
+    let key = hex(&Sha256::digest(format!("{} {}", encoder.hash()?, images.hash()?)));
     let place = cache.map(|cache| cache.join(format!("{key}.f32")));
     let stored = place.as_ref().and_then(|place| fs::read(place).ok());
     let wanted = 4 * dims * images.len();
@@ -163,16 +154,12 @@ pub(super) fn prefetched<E: From<DataError>>(
 
 /// The images at `indices` as pixels in 0..255, decoded in parallel.
 fn batch(images: &Images, indices: &[usize]) -> Result<Tensor, DataError> {
-    let planes: Vec<Arc<[u8]>> = indices
-        .par_iter()
-        .map(|&i| images.planes_of(i))
-        .collect::<Result<_, _>>()?;
+    let planes: Vec<Arc<[u8]>> =
+        indices.par_iter().map(|&i| images.planes_of(i)).collect::<Result<_, _>>()?;
     let side = i64::from(images.side());
     let planes: Vec<&[u8]> = planes.iter().map(AsRef::as_ref).collect();
     let pixels = Tensor::from_slice(&planes.concat());
-    Ok(pixels
-        .view([indices.len() as i64, 3, side, side])
-        .to_kind(Kind::Float))
+    Ok(pixels.view([indices.len() as i64, 3, side, side]).to_kind(Kind::Float))
 }
 
 #[cfg(test)]
@@ -198,9 +185,7 @@ mod tests {
         let on_device = compute_on(&images, &encoder, Device::Cpu).expect("a device encodes");
         let numbers = |bytes: &[u8]| -> Vec<f32> {
             let values = bytes.chunks_exact(4);
-            values
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect()
+            values.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
         };
         let (whole, on_device) = (numbers(&whole), numbers(&on_device));
         assert_eq!(whole.len(), 150 * 512);

@@ -112,23 +112,13 @@ mod tests {
         let reference = reference();
         let number = |name: &str| reference["settings"][name].as_f64().unwrap();
         let phi = tensor(&reference["phi"]);
-        let network = Network {
-            hidden: 12,
-            z: 8,
-            ..Network::default()
-        };
+        let network = Network { hidden: 12, z: 8, ..Network::default() };
         let weights = &reference["weights"];
         let head = Head::with(&network, 16, 5, |name| tensor(&weights[name]));
         let y = tensor(&reference["y"]).to_kind(Kind::Int64);
         let near = y.one_hot(5).to_kind(Kind::Double);
         let settings = (number("c"), number("s"), number("classes") as usize);
-        Batch {
-            phi,
-            head,
-            near,
-            settings,
-            reference,
-        }
+        Batch { phi, head, near, settings, reference }
     }
 
     #[test]
@@ -151,18 +141,10 @@ mod tests {
                 tau_step: None,
             };
             let parts = Residuals::new(&hyperplanes, &f, &batch.near);
-            assert_near(
-                "objectives",
-                &parts.objectives(),
-                &expect["objective_by_class"],
-                1e-9,
-            );
+            assert_near("objectives", &parts.objectives(), &expect["objective_by_class"], 1e-9);
             let gram = of_pass(&batch.head, &pass, &f, &parts);
             assert_near("gram", &gram, &expect["gram_of_gradients_in_z"], 1e-9);
-            for (name, gamma) in [
-                ("tau_star_gamma_0_7", 0.7),
-                ("tau_star_gamma_0_0007", 0.0007),
-            ] {
+            for (name, gamma) in [("tau_star_gamma_0_7", 0.7), ("tau_star_gamma_0_0007", 0.0007)] {
                 let g = Mat::from_fn(5, 5, |i, j| gram.double_value(&[i as i64, j as i64]));
                 let j = Vec::<f64>::try_from(parts.objectives().contiguous()).unwrap();
                 let gains: Vec<f64> = j.iter().map(|j| gamma * j).collect();
@@ -177,13 +159,8 @@ mod tests {
     fn agrees_with_backward_passes_without_phi_or_layer_norm() {
         use crate::methods::criteria::Hypothesis::{Both, Z};
         for (hypothesis, layer_norm) in [(Z, true), (Z, false), (Both, false)] {
-            let network = Network {
-                hidden: 12,
-                z: 8,
-                hypothesis,
-                layer_norm,
-                ..Network::default()
-            };
+            let network =
+                Network { hidden: 12, z: 8, hypothesis, layer_norm, ..Network::default() };
             agrees_with_backward_passes(&network);
         }
     }
@@ -241,10 +218,7 @@ mod tests {
             margin,
             scheme: Scheme::Rvo,
             hinge: Hinge::Unclipped,
-            scale: LossScale {
-                near: 3.0,
-                far: 2.5,
-            },
+            scale: LossScale { near: 3.0, far: 2.5 },
             tau_step: None,
         };
         let slopes = Residuals::new(&hyperplanes, &f, &batch.near).slopes();

@@ -77,12 +77,8 @@ impl Layers<'_> {
 }
 
 /// Parts of a layer norm, and of a batch norm, at the start.
-const NORM: [(&str, f64); 4] = [
-    ("weight", 1.0),
-    ("bias", 0.0),
-    ("running_mean", 0.0),
-    ("running_var", 1.0),
-];
+const NORM: [(&str, f64); 4] =
+    [("weight", 1.0), ("bias", 0.0), ("running_mean", 0.0), ("running_var", 1.0)];
 
 impl Head {
     /// Random weights for features of `dims` dimensions. Those of the classes come last.
@@ -93,11 +89,8 @@ impl Head {
         seed: &Seed,
         device: Device,
     ) -> Result<Self, TrainError> {
-        let mut layers = Layers {
-            weights: Weights::default(),
-            seed: &seed.child("weights"),
-            device,
-        };
+        let mut layers =
+            Layers { weights: Weights::default(), seed: &seed.child("weights"), device };
         if network.hypothesis != Hypothesis::Phi {
             layers.linear("fc1", dims, network.hidden)?;
             layers.norm("bn1", network.hidden, &NORM);
@@ -149,9 +142,7 @@ impl Head {
                     values.push(if half < limit { 0.0 } else { kept });
                 }
             }
-            Tensor::from_slice(&values[..count])
-                .view([batch, width as i64])
-                .to_device(device)
+            Tensor::from_slice(&values[..count]).view([batch, width as i64]).to_device(device)
         };
         let first = mask(self.network.hidden);
         Masks(first, mask(self.network.z))

@@ -23,9 +23,7 @@ pub(super) struct Residuals {
 impl Residuals {
     /// Splits `f` by the side each sample is on; `members` is 1 where sample `i` is of class `l`.
     pub fn new(hyperplanes: &Hyperplanes, f: &Tensor, members: &Tensor) -> Self {
-        let Hyperplanes {
-            c, margin, scale, ..
-        } = hyperplanes;
+        let Hyperplanes { c, margin, scale, .. } = hyperplanes;
         let others = (f.size()[1] as f64 - 1.0).max(1.0);
         let short = match hyperplanes.hinge {
             Hinge::Clipped => (*margin - f).relu(),
@@ -69,9 +67,7 @@ impl Residuals {
 /// The class of the nearest hyperplane, or under rest versus one of the farthest.
 pub(super) fn classify(scheme: Scheme, f: &Tensor, head: &Head) -> Vec<usize> {
     let (weight, _) = head.hyperplanes();
-    let norms = (weight * weight)
-        .sum_dim_intlist([1].as_slice(), false, None::<Kind>)
-        .sqrt();
+    let norms = (weight * weight).sum_dim_intlist([1].as_slice(), false, None::<Kind>).sqrt();
     let distances = f.abs() / norms;
     match scheme {
         Scheme::Ovr => largest(&-distances),

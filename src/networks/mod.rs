@@ -17,7 +17,6 @@ mod gram;
 mod head;
 mod hyperplanes;
 mod objective;
-mod pickle;
 mod resnet;
 mod sgd;
 mod torch;

@@ -56,10 +56,7 @@ impl Labels {
     }
 
     pub fn select(&self, samples: &Tensor) -> Self {
-        Self {
-            y: self.y.index_select(0, samples),
-            members: self.members.index_select(0, samples),
-        }
+        Self { y: self.y.index_select(0, samples), members: self.members.index_select(0, samples) }
     }
 }
 
@@ -229,8 +226,6 @@ fn cross_entropy(margin: Margin, f: &Tensor, labels: &Labels) -> Tensor {
 
 /// Rows of length one.
 fn unit(x: &Tensor) -> Tensor {
-    let norms = (x * x)
-        .sum_dim_intlist([1].as_slice(), true, None::<Kind>)
-        .sqrt();
+    let norms = (x * x).sum_dim_intlist([1].as_slice(), true, None::<Kind>).sqrt();
     x / norms.clamp_min(1e-12)
 }

@@ -43,20 +43,14 @@ impl Backbone {
             for block in 0..blocks {
                 let name = |part: &str| format!("layer{}.{block}.{part}", layer + 1);
                 let shapes: Vec<[i64; 4]> = match self.has_bottlenecks() {
-                    true => vec![
-                        [width, inputs, 1, 1],
-                        [width, width, 3, 3],
-                        [4 * width, width, 1, 1],
-                    ],
+                    true => {
+                        vec![[width, inputs, 1, 1], [width, width, 3, 3], [4 * width, width, 1, 1]]
+                    }
                     false => vec![[width, inputs, 3, 3], [width, width, 3, 3]],
                 };
                 for (index, shape) in shapes.into_iter().enumerate() {
                     let number = index + 1;
-                    all.push((
-                        name(&format!("conv{number}")),
-                        name(&format!("bn{number}")),
-                        shape,
-                    ));
+                    all.push((name(&format!("conv{number}")), name(&format!("bn{number}")), shape));
                 }
                 if block == 0 && (layer > 0 || self.has_bottlenecks()) {
                     let shape = [expansion * width, inputs, 1, 1];
@@ -90,9 +84,7 @@ impl Conventions {
     /// Pixels in 0..255, red, green, blue in planes, as the network wants them.
     pub fn normalise(self, pixels: &Tensor) -> Tensor {
         let of = |values: [f32; 3]| {
-            Tensor::from_slice(&values)
-                .view([1, 3, 1, 1])
-                .to_device(pixels.device())
+            Tensor::from_slice(&values).view([1, 3, 1, 1]).to_device(pixels.device())
         };
         match self {
             Self::Torchvision => {
@@ -128,12 +120,7 @@ impl ResNet {
                 take(format!("{bn}.{part}"), &shape[..1])?;
             }
         }
-        Ok(Self {
-            backbone,
-            conventions,
-            weights,
-            is_mixed: false,
-        })
+        Ok(Self { backbone, conventions, weights, is_mixed: false })
     }
 
     /// `phi` of images as [`Conventions::normalise`] gives them; in `training`, batch norms use and
@@ -167,10 +154,7 @@ impl ResNet {
             let y = convolve(x, 1, stride).relu();
             convolve(&y, 2, 1)
         };
-        let (conv, bn) = (
-            format!("{name}.downsample.0"),
-            format!("{name}.downsample.1"),
-        );
+        let (conv, bn) = (format!("{name}.downsample.0"), format!("{name}.downsample.1"));
         let shortcut = match self.weights.get(&format!("{conv}.weight")) {
             Some(_) => self.convolve(x, &conv, &bn, stride, training),
             None => x.shallow_clone(),
@@ -236,12 +220,9 @@ pub(super) mod tests {
             let wave = (Tensor::arange(count, options) * 0.37 + number as f64).sin();
             let scale = (2.0 * shape[0] as f64 / count as f64).sqrt();
             tensors.push((format!("{conv}.weight"), (wave * scale).view(shape)));
-            for (part, value) in [
-                ("weight", 1.0),
-                ("bias", 0.0),
-                ("running_mean", 0.0),
-                ("running_var", 1.0),
-            ] {
+            for (part, value) in
+                [("weight", 1.0), ("bias", 0.0), ("running_mean", 0.0), ("running_var", 1.0)]
+            {
                 let tensor = Tensor::full([shape[0]], value, options);
                 tensors.push((format!("{bn}.{part}"), tensor));
             }
@@ -254,12 +235,7 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("weights.safetensors");
         Tensor::write_safetensors(&untrained(), &path).expect("a file is written");
-        let network = ResNet::new(
-            Backbone::Resnet18,
-            Conventions::Torchvision,
-            &path,
-            Device::Cpu,
-        );
+        let network = ResNet::new(Backbone::Resnet18, Conventions::Torchvision, &path, Device::Cpu);
         let mut network = network.expect("all weights are there");
         network.weights_mut().set_trained();
         let images = (Tensor::arange(2 * 3 * 32 * 32, (Kind::Float, Device::Cpu)) * 0.7).sin();

@@ -68,9 +68,8 @@ impl Sgd {
 
     /// Descends `loss` in the weights of some parts.
     pub fn descend(&mut self, loss: &Tensor, parts: &[Part]) {
-        let mut trained: Vec<&mut Trained> = (self.trained.iter_mut())
-            .filter(|trained| parts.contains(&trained.part))
-            .collect();
+        let mut trained: Vec<&mut Trained> =
+            (self.trained.iter_mut()).filter(|trained| parts.contains(&trained.part)).collect();
         if trained.is_empty() {
             return;
         }
@@ -97,11 +96,7 @@ mod tests {
     /// Two steps on `w^2/2` by hand.
     #[test]
     fn two_steps() {
-        let training = Training {
-            momentum: 0.5,
-            weight_decay: 0.1,
-            ..Training::default()
-        };
+        let training = Training { momentum: 0.5, weight_decay: 0.1, ..Training::default() };
         let w = Tensor::from_slice(&[2.0_f32]).set_requires_grad(true);
         let mut sgd = Sgd::new([(Part::Shared, &w)], &training, Device::Cpu);
         sgd.set_lr(0.1);

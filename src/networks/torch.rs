@@ -42,9 +42,7 @@ pub fn find_device(name: &str) -> Result<(), String> {
         Ok(Device::Cuda(index)) if (index as i64) < found => Ok(()),
         Ok(Device::Cpu) => Ok(()),
         _ if found == 0 => Err("libtorch finds no CUDA device".to_owned()),
-        _ => Err(format!(
-            "libtorch finds {found} CUDA devices, counted from 0"
-        )),
+        _ => Err(format!("libtorch finds {found} CUDA devices, counted from 0")),
     }
 }
 
@@ -91,10 +89,7 @@ fn torch_error(device: Device, text: &str) -> TorchError {
     let line = line.split("\\n").next().unwrap_or_default();
     let message = line.trim().to_owned();
     match text.contains("out of memory") || text.contains("can't allocate memory") {
-        true => TorchError::OutOfMemory {
-            device: name_of(device),
-            message,
-        },
+        true => TorchError::OutOfMemory { device: name_of(device), message },
         false => TorchError::Failed(message),
     }
 }
@@ -102,9 +97,7 @@ fn torch_error(device: Device, text: &str) -> TorchError {
 /// Rows of numbers in single precision.
 pub(super) fn matrix(x: ArrayView2<'_, f64>, device: Device) -> Tensor {
     let values: Vec<f32> = x.iter().map(|&value| value as f32).collect();
-    Tensor::from_slice(&values)
-        .view([x.nrows() as i64, x.ncols() as i64])
-        .to_device(device)
+    Tensor::from_slice(&values).view([x.nrows() as i64, x.ncols() as i64]).to_device(device)
 }
 
 /// The column of the largest value of each row.

@@ -133,8 +133,7 @@ impl<'a> Run<'a> {
     fn epoch(&mut self) -> Result<(), TrainError> {
         let (epoch, training) = (self.state.epochs, &self.criterion.training);
         self.network.objective.begin(epoch, training.epochs);
-        self.sgd
-            .set_lr(annealed(self.criterion.lr, epoch, training));
+        self.sgd.set_lr(annealed(self.criterion.lr, epoch, training));
         let seed = self.seed.child("epoch").child(epoch.to_string());
         let order = permutation(self.data.samples.y.len(), &mut seed.child("order").rng());
         let mut rng = seed.child("dropout").rng();
@@ -368,11 +367,7 @@ mod tests {
             y: vec![0, 1, 0, 1, 0, 1, 0, 1],
             images: None,
         };
-        let data = TrainingData {
-            samples: &samples,
-            classes: 2,
-            encoder: None,
-        };
+        let data = TrainingData { samples: &samples, classes: 2, encoder: None };
         let mut criterion = Criterion::from(CrossEntropy::default());
         criterion.training.epochs = 1;
         criterion.network.z = 1 << 20;

@@ -36,9 +36,8 @@ impl TrainedNetwork {
             if !self.head.has_z() {
                 return Ok(None);
             }
-            let z = self.evaluate(&self.phi(samples)?, |mut pass| {
-                pass.z.take().unwrap_or(pass.seen)
-            });
+            let z =
+                self.evaluate(&self.phi(samples)?, |mut pass| pass.z.take().unwrap_or(pass.seen));
             let columns = z.size()[1] as usize;
             let numbers = numbers(&z);
             let shape = (numbers.len() / columns, columns);

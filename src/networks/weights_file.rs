@@ -8,7 +8,8 @@ use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 use tch::{Kind, Tensor};
 
-use super::{EncoderError, pickle};
+use super::EncoderError;
+use crate::data::pth::{self, Precision};
 
 /// Tensors by name, in single precision.
 pub(super) struct WeightsFile {
@@ -25,11 +26,7 @@ impl WeightsFile {
         })?;
         if tensor.size() != shape {
             let found = format!("tensor `{name}` of shape {:?}", tensor.size());
-            return Err(EncoderError::content(
-                &self.path,
-                found,
-                format!("shape {shape:?}"),
-            ));
+            return Err(EncoderError::content(&self.path, found, format!("shape {shape:?}")));
         }
         Ok(tensor)
     }
@@ -37,26 +34,36 @@ impl WeightsFile {
 
 /// Reads the weights in `path`; what it holds is told by content.
 pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
-    let bytes = fs::read(path).map_err(|source| EncoderError::Read {
-        path: path.to_path_buf(),
-        source,
-    })?;
+    let bytes =
+        fs::read(path).map_err(|source| EncoderError::Read { path: path.to_path_buf(), source })?;
     let tensors = match bytes.starts_with(b"PK") {
-        true => pickle::tensors(&bytes, path)?,
+        true => from_pth(&bytes, path)?,
         false => from_safetensors(&bytes, path)?,
     };
     let path = path.to_path_buf();
     Ok(WeightsFile { tensors, path })
 }
 
+fn from_pth(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
+    let refuse =
+        |found: String| EncoderError::content(path, found, "an archive that torch.save wrote");
+    let tensor = |(name, tensor): (String, pth::PthTensor)| {
+        let kind = match tensor.precision {
+            Precision::Half => Kind::Half,
+            Precision::Single => Kind::Float,
+            Precision::Double => Kind::Double,
+        };
+        let values = Tensor::f_from_data_size(&tensor.bytes, &tensor.shape, kind);
+        let values = values.map_err(|error| refuse(error.to_string()))?;
+        Ok((name, values.to_kind(Kind::Float)))
+    };
+    pth::tensors(bytes).map_err(refuse)?.into_iter().map(tensor).collect()
+}
+
 fn from_safetensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
     let refuse = |error: safetensors::SafeTensorError| {
         let found = format!("no whole safetensors file ({error:?})");
-        EncoderError::content(
-            path,
-            found,
-            "a safetensors file, or a zip archive of torch.save",
-        )
+        EncoderError::content(path, found, "a safetensors file, or a zip archive of torch.save")
     };
     let file = SafeTensors::deserialize(bytes).map_err(refuse)?;
     let mut tensors = BTreeMap::new();

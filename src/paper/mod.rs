@@ -163,10 +163,7 @@ mod tests {
     fn table_2_says_what_the_text_says_about_it() {
         let table = table("2").unwrap();
         let names: Vec<_> = table.rows.iter().map(|row| row.dataset.as_str()).collect();
-        assert_eq!(
-            names,
-            ["chg", "binalpha", "20news", "pendigits", "dna", "usps"]
-        );
+        assert_eq!(names, ["chg", "binalpha", "20news", "pendigits", "dna", "usps"]);
         for row in &table.rows {
             let reference = &row.cells["k-npsvcpp"];
             assert_eq!(reference.mark, None);
@@ -195,15 +192,9 @@ mod tests {
         assert_eq!(cell.mark.map(Mark::symbol), Some("‡"));
         let cell = table("2").unwrap().cell("chg", "pintwsvm").unwrap();
         assert_eq!(cell.mark.map(Mark::level), Some(0.1));
-        assert_eq!(
-            table("3").unwrap().cell("dtd", "k-npsvcpp").unwrap().value,
-            66.54
-        );
+        assert_eq!(table("3").unwrap().cell("dtd", "k-npsvcpp").unwrap().value, 66.54);
         let time = table("A.1").unwrap().cell("cifar10", "d-npsvcpp").unwrap();
-        assert_eq!(
-            (time.value, time.printed.as_deref()),
-            (13080.0, Some("218min"))
-        );
+        assert_eq!((time.value, time.printed.as_deref()), (13080.0, Some("218min")));
         assert_eq!(table("9"), None);
         assert_eq!(table("2").unwrap().cell("mnist", "svm"), None);
     }

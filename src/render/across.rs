@@ -37,12 +37,9 @@ pub struct Tally {
 impl Ranks {
     /// What the ranks are taken over and what the tests of them say.
     pub(super) fn legend(&self) -> String {
-        let test = self.friedman.map(|test| {
-            format!(
-                "; Friedman's chi-squared {:.2}, p = {:.4}",
-                test.chi2, test.p
-            )
-        });
+        let test = self
+            .friedman
+            .map(|test| format!("; Friedman's chi-squared {:.2}, p = {:.4}", test.chi2, test.p));
         format!(
             "Average rank (1 is best) over the {} datasets that every method completed{}.",
             self.datasets,
@@ -90,12 +87,7 @@ pub(super) fn ranks(rows: &[Row]) -> Option<Ranks> {
     let complete: Vec<Vec<f64>> = rows
         .iter()
         .filter(|row| row.cells.len() > 1 && row.cells.iter().all(|c| c.counts.complete()))
-        .filter_map(|row| {
-            row.cells
-                .iter()
-                .map(|cell| cell.mean.map(stats::level))
-                .collect()
-        })
+        .filter_map(|row| row.cells.iter().map(|cell| cell.mean.map(stats::level)).collect())
         .collect();
     if complete.len() < 2 {
         return None;

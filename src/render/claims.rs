@@ -151,9 +151,8 @@ pub(super) fn sentence(method: &str, table: &str, claims: &[Claim]) -> Option<St
     if claims.is_empty() {
         return None;
     }
-    let tried: Vec<&Claim> = (claims.iter())
-        .filter(|claim| claim.naive != Answer::NotRun)
-        .collect();
+    let tried: Vec<&Claim> =
+        (claims.iter()).filter(|claim| claim.naive != Answer::NotRun).collect();
     let head = format!(
         "Table {table} of the paper has {method} ahead of a rival in {}; {} of them {} run here",
         counted(claims.len(), "cell"),
@@ -161,19 +160,14 @@ pub(super) fn sentence(method: &str, table: &str, claims: &[Claim]) -> Option<St
         if tried.len() == 1 { "was" } else { "were" }
     );
     if tried.is_empty() {
-        return Some(format!(
-            "{head}, so nothing is said about the paper's claims."
-        ));
+        return Some(format!("{head}, so nothing is said about the paper's claims."));
     }
     let is_order = |claim: &&&Claim| matches!(claim.naive, Answer::SameOrder | Answer::OtherOrder);
     let (order, tried): (Vec<&Claim>, Vec<&Claim>) = tried.iter().partition(is_order);
     let order = match order.len() {
         0 => String::new(),
         all => {
-            let same = order
-                .iter()
-                .filter(|claim| claim.naive == Answer::SameOrder)
-                .count();
+            let same = order.iter().filter(|claim| claim.naive == Answer::SameOrder).count();
             format!(
                 " Not tested, but compared by order: {same} of {all} as in the paper, {} not.",
                 all - same

@@ -98,10 +98,7 @@ pub(super) fn adjust(rows: &mut [Row]) {
     let naive = all(|paired| paired.naive.p, &paired);
     let signed_rank = all(|paired| paired.signed_rank, &paired);
     // A comparison that cannot be corrected takes a place all the same: NaN sorts last.
-    let corrected = all(
-        |paired| paired.corrected.map_or(f64::NAN, |test| test.p),
-        &paired,
-    );
+    let corrected = all(|paired| paired.corrected.map_or(f64::NAN, |test| test.p), &paired);
     for (index, paired) in paired.iter_mut().enumerate() {
         paired.holm = Adjusted {
             naive: naive[index],

@@ -31,9 +31,7 @@ pub(super) fn claims(summary: &Summary) -> Option<String> {
 }
 
 fn reference(summary: &Summary) -> Option<&str> {
-    let column = summary
-        .columns
-        .get(summary.comparison.as_ref()?.reference)?;
+    let column = summary.columns.get(summary.comparison.as_ref()?.reference)?;
     Some(&column.label)
 }
 
@@ -79,22 +77,15 @@ fn corrections(summary: &Summary) -> Option<String> {
     const LEVEL: f64 = 0.05;
     let reference = reference(summary)?;
     let rows = summary.rows.iter().filter(|row| row.trainings.is_none());
-    let paired: Vec<_> = rows
-        .flat_map(|row| &row.cells)
-        .filter_map(|cell| cell.paired.as_ref())
-        .collect();
+    let paired: Vec<_> =
+        rows.flat_map(|row| &row.cells).filter_map(|cell| cell.paired.as_ref()).collect();
     if paired.is_empty() {
         return None;
     }
     let naive = paired.iter().filter(|p| p.naive.p < LEVEL).count();
     let corrected = |p: Option<f64>| p.is_some_and(|p| p < LEVEL);
-    let below = (paired.iter())
-        .filter(|p| corrected(p.corrected.map(|test| test.p)))
-        .count();
-    let holm = paired
-        .iter()
-        .filter(|p| corrected(p.holm.corrected))
-        .count();
+    let below = (paired.iter()).filter(|p| corrected(p.corrected.map(|test| test.p))).count();
+    let holm = paired.iter().filter(|p| corrected(p.holm.corrected)).count();
     Some(format!(
         "Of {} with {reference}, {naive} differ at level {LEVEL} by the paper's paired t-test, {below} \
          by the test corrected for overlapping training sets, and {holm} by the latter after Holm's \
@@ -115,9 +106,7 @@ fn trainings(summary: &Summary) -> Vec<String> {
     let mut found = Vec::new();
     for row in &summary.rows {
         let cells = || row.cells.iter().zip(&summary.columns);
-        let tested: Vec<_> = cells()
-            .filter_map(|(cell, _)| cell.paired.as_ref())
-            .collect();
+        let tested: Vec<_> = cells().filter_map(|(cell, _)| cell.paired.as_ref()).collect();
         if let Some(trainings) = row.trainings.filter(|&n| n > 1 && !tested.is_empty()) {
             let differ = tested.iter().filter(|test| test.naive.p < LEVEL).count();
             found.push(format!(

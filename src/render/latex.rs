@@ -36,10 +36,7 @@ fn header(summary: &Summary) -> String {
     let beside = summary.paper.map(|_| format!("{own}-paper"));
     let others = tables::all(summary);
     let others = others.iter().map(|table| format!("{own}-{}", table.name));
-    let labels: Vec<String> = std::iter::once(own.clone())
-        .chain(beside)
-        .chain(others)
-        .collect();
+    let labels: Vec<String> = std::iter::once(own.clone()).chain(beside).chain(others).collect();
     let labels = listed(&labels);
     format!(
         "% Include with \\input{{table.tex}} in a document that loads \\usepackage{{booktabs}};\n\
@@ -66,10 +63,7 @@ fn ours(summary: &Summary) -> String {
     for row in &summary.rows {
         let size = row.shape.map_or("--".to_owned(), shape);
         let cells = row.cells.iter().map(|cell| our_cell(summary, cell));
-        let cells: Vec<String> = [name(summary, row), size]
-            .into_iter()
-            .chain(cells)
-            .collect();
+        let cells: Vec<String> = [name(summary, row), size].into_iter().chain(cells).collect();
         body.push_str(&line(&cells));
     }
     if let Some(ranks) = &summary.ranks {
@@ -90,15 +84,7 @@ fn ours(summary: &Summary) -> String {
 }
 
 fn beside(summary: &Summary, table: &paper::Table) -> String {
-    let header = [
-        "Dataset",
-        "Method",
-        "Paper",
-        "Ours",
-        "Difference",
-        "Welch's $p$",
-        "Verdict",
-    ];
+    let header = ["Dataset", "Method", "Paper", "Ours", "Difference", "Welch's $p$", "Verdict"];
     let header = header.map(str::to_owned);
     let mut body = line(&header);
     for row in &summary.rows {
@@ -117,12 +103,9 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
                 escape(&column.label),
                 paper_cell(paper),
                 our_cell(summary, cell),
-                cell.difference
-                    .map_or("--".to_owned(), |d| escape(&signed(d))),
+                cell.difference.map_or("--".to_owned(), |d| escape(&signed(d))),
                 (cell.welch).map_or("--".to_owned(), |test| escape(&p_value(test.p))),
-                cell.reproduction
-                    .map_or("--", Reproduction::word)
-                    .to_owned(),
+                cell.reproduction.map_or("--", Reproduction::word).to_owned(),
             ]));
         }
     }
@@ -153,11 +136,7 @@ pub(super) fn other(summary: &Summary, table: &TextTable) -> String {
     let mut notes = warnings(summary);
     notes.push(escape(&table.note));
     if table.rows.len() > ROWS {
-        let file = if table.name == "times" {
-            "times.md"
-        } else {
-            "table.md"
-        };
+        let file = if table.name == "times" { "times.md" } else { "table.md" };
         let more = table.rows.len() - ROWS;
         notes.push(format!("{more} more rows are in {file}."));
     }
@@ -202,9 +181,7 @@ fn notes(summary: &Summary) -> Vec<String> {
 /// A paragraph each; every table has them, since tables are taken one by one.
 fn warnings(summary: &Summary) -> Vec<String> {
     let warnings = summary.warnings.iter();
-    warnings
-        .map(|warning| format!("\\textbf{{Warning:}} {}", escape(warning)))
-        .collect()
+    warnings.map(|warning| format!("\\textbf{{Warning:}} {}", escape(warning))).collect()
 }
 
 fn name(summary: &Summary, row: &Row) -> String {
@@ -246,11 +223,7 @@ fn subscript(marks: &str) -> String {
 }
 
 fn command(name: &str, content: &str) -> String {
-    if content.is_empty() {
-        String::new()
-    } else {
-        format!("\\{name}{{{content}}}")
-    }
+    if content.is_empty() { String::new() } else { format!("\\{name}{{{content}}}") }
 }
 
 fn line(cells: &[String]) -> String {

@@ -25,10 +25,7 @@ impl Exporter for Markdown {
             summary.paper.map(|table| beside(summary, table)),
         ];
         let others = tables::all(summary);
-        let ending = [
-            footnotes(summary),
-            Some(format!("{}\n", escape(&summary.provenance))),
-        ];
+        let ending = [footnotes(summary), Some(format!("{}\n", escape(&summary.provenance)))];
         let blocks: Vec<String> = (blocks.into_iter().flatten())
             .chain(others.iter().map(other))
             .chain(ending.into_iter().flatten())
@@ -44,10 +41,7 @@ fn heading(summary: &Summary) -> String {
 
 fn ours(summary: &Summary) -> String {
     let labels = summary.columns.iter().map(|column| escape(&column.label));
-    let names = [
-        "Dataset".to_owned(),
-        "(n_tr, n_te, m, K)".replace('_', "\\_"),
-    ];
+    let names = ["Dataset".to_owned(), "(n_tr, n_te, m, K)".replace('_', "\\_")];
     let header: Vec<String> = names.into_iter().chain(labels).collect();
     let mut text = format!(
         "## Test accuracy in percent, mean ± standard deviation over {}\n\n{}{}",
@@ -58,10 +52,7 @@ fn ours(summary: &Summary) -> String {
     for row in &summary.rows {
         let size = row.shape.map_or("–".to_owned(), shape);
         let cells = row.cells.iter().map(|cell| our_cell(summary, cell));
-        let cells: Vec<String> = [name(summary, row), size]
-            .into_iter()
-            .chain(cells)
-            .collect();
+        let cells: Vec<String> = [name(summary, row), size].into_iter().chain(cells).collect();
         text.push_str(&line(&cells));
     }
     if let Some(ranks) = &summary.ranks {
@@ -82,16 +73,8 @@ fn beside(summary: &Summary, table: &paper::Table) -> String {
         escape(&table.table),
         escape(&table.caption),
         line(
-            &[
-                "Dataset",
-                "Method",
-                "Paper",
-                "Ours",
-                "Difference",
-                "Welch's p",
-                "Verdict"
-            ]
-            .map(str::to_owned)
+            &["Dataset", "Method", "Paper", "Ours", "Difference", "Welch's p", "Verdict"]
+                .map(str::to_owned)
         ),
         rule(&["---", "---"], 5)
     );
@@ -156,10 +139,7 @@ fn footnotes(summary: &Summary) -> Option<String> {
 }
 
 fn warnings(summary: &Summary) -> Option<String> {
-    let lines = summary
-        .warnings
-        .iter()
-        .map(|w| format!("- {}\n", escape(w)));
+    let lines = summary.warnings.iter().map(|w| format!("- {}\n", escape(w)));
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| format!("## Warnings\n\n{}", lines.concat()))
 }
@@ -194,11 +174,7 @@ fn paper_cell(paper: &paper::Cell) -> String {
 }
 
 fn superscript(letters: &str) -> String {
-    if letters.is_empty() {
-        String::new()
-    } else {
-        format!("<sup>{letters}</sup>")
-    }
+    if letters.is_empty() { String::new() } else { format!("<sup>{letters}</sup>") }
 }
 
 fn line(cells: &[String]) -> String {

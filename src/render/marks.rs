@@ -51,11 +51,7 @@ impl Comparison {
             return (None, None);
         };
         let by_label = plan.methods.iter().position(|m| m.label == compare.against);
-        let named = || {
-            plan.methods
-                .iter()
-                .position(|m| m.method == compare.against)
-        };
+        let named = || plan.methods.iter().position(|m| m.method == compare.against);
         let Some(reference) = by_label.or_else(named) else {
             let labels: Vec<&str> = columns.iter().map(|c| c.label.as_str()).collect();
             let warning = format!(
@@ -65,11 +61,8 @@ impl Comparison {
             );
             return (None, Some(warning));
         };
-        let comparison = Self {
-            reference,
-            tests: compare.test.clone(),
-            levels: symbols(&compare.levels),
-        };
+        let comparison =
+            Self { reference, tests: compare.test.clone(), levels: symbols(&compare.levels) };
         (Some(comparison), None)
     }
 
@@ -86,11 +79,8 @@ impl Comparison {
 
     /// What the marks mean; `None` if nothing is marked.
     pub(super) fn legend(&self, reference: &str) -> Option<String> {
-        let levels: Vec<String> = self
-            .levels
-            .iter()
-            .map(|(level, symbol)| format!("{symbol} p < {level}"))
-            .collect();
+        let levels: Vec<String> =
+            self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}")).collect();
         let has = |test| self.tests.contains(&test);
         let tests = match (has(Test::PairedT), has(Test::NadeauBengio)) {
             _ if levels.is_empty() => return None,
@@ -134,21 +124,11 @@ mod tests {
     use super::*;
 
     fn comparison(levels: &[f64]) -> Comparison {
-        Comparison {
-            reference: 0,
-            tests: vec![Test::PairedT],
-            levels: symbols(levels),
-        }
+        Comparison { reference: 0, tests: vec![Test::PairedT], levels: symbols(levels) }
     }
 
     fn test(mean_difference: f64, p: f64) -> TTest {
-        TTest {
-            n: 10,
-            mean_difference,
-            standard_error: 1.0,
-            t: mean_difference,
-            p,
-        }
+        TTest { n: 10, mean_difference, standard_error: 1.0, t: mean_difference, p }
     }
 
     #[test]

@@ -150,11 +150,7 @@ pub fn folder(dir: &Path) -> Result<Rendered, RenderError> {
     let (summary, warnings) = read(dir)?;
     outputs::remove_leftovers(dir);
     let files = outputs::write_table(dir, &summary, contents(&summary)?)?;
-    Ok(Rendered {
-        files,
-        summary,
-        warnings,
-    })
+    Ok(Rendered { files, summary, warnings })
 }
 
 /// Writes the files of a table into `dir` that are missing or different, if a look at their list shows that there may
@@ -253,9 +249,7 @@ fn times(summary: &Summary) -> Vec<(String, Vec<u8>)> {
     let csv = csv::with_cautions(summary, &csv::text_table(&table));
     let texts = [markdown::other(&table), latex, csv];
     let files = TIMES.iter().zip(texts);
-    files
-        .map(|(file, text)| ((*file).to_owned(), text.into_bytes()))
-        .collect()
+    files.map(|(file, text)| ((*file).to_owned(), text.into_bytes())).collect()
 }
 
 /// The plan of a results folder; its absence is told apart from damage.
@@ -265,10 +259,7 @@ pub fn plan(dir: &Path) -> Result<Plan, RenderError> {
     }
     Plan::read(dir).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => RenderError::NoPlan(dir.to_path_buf()),
-        _ => RenderError::Read {
-            path: dir.join(Plan::FILE),
-            source,
-        },
+        _ => RenderError::Read { path: dir.join(Plan::FILE), source },
     })
 }
 
@@ -278,10 +269,7 @@ pub fn records(dir: &Path) -> Result<Contents, RenderError> {
 }
 
 fn unreadable_ledger(dir: &Path, source: io::Error) -> RenderError {
-    RenderError::Read {
-        path: dir.join(ledger::FILE),
-        source,
-    }
+    RenderError::Read { path: dir.join(ledger::FILE), source }
 }
 
 /// The table of a results folder, and a sentence per line of the ledger that was passed over.

@@ -77,10 +77,7 @@ pub(super) fn about_fits(
         }
     }
     for (index, row) in rows.iter_mut().enumerate() {
-        let of_row = places
-            .iter()
-            .zip(records)
-            .filter(|(place, _)| place.0 == index);
+        let of_row = places.iter().zip(records).filter(|(place, _)| place.0 == index);
         let factors: Vec<(u64, f64)> = of_row
             .filter_map(|(_, record)| {
                 let rank = record.extra.get("factor_rank")?.as_u64()?;
@@ -90,9 +87,7 @@ pub(super) fn about_fits(
         let Some(rank) = factors.iter().map(|(rank, _)| *rank).max() else {
             continue;
         };
-        let error = factors
-            .iter()
-            .fold(0.0, |most: f64, (_, error)| most.max(*error));
+        let error = factors.iter().fold(0.0, |most: f64, (_, error)| most.max(*error));
         let text = format!(
             "{}: kernel matrix approximated by a factor of rank {rank}, which loses up to {:.2e} of \
              its trace",
@@ -111,8 +106,7 @@ fn about_data(dataset: &PlannedDataset, row: &mut Row, notes: &mut Vec<String>) 
     let unavailable = dataset.unavailable.iter();
     let unavailable = unavailable.map(|reason| format!("no data: {}", clean(reason)));
     for text in unavailable.chain(dataset.notes.iter().map(|note| clean(note))) {
-        row.footnotes
-            .push(add(notes, format!("{}: {text}", row.dataset)));
+        row.footnotes.push(add(notes, format!("{}: {text}", row.dataset)));
     }
 }
 
@@ -125,14 +119,10 @@ fn about_endings(
 ) {
     for (text, alike) in endings(outcomes) {
         if alike.len() == outcomes.len() {
-            row.footnotes
-                .push(add(notes, format!("{}: {text}", row.dataset)));
+            row.footnotes.push(add(notes, format!("{}: {text}", row.dataset)));
             continue;
         }
-        let note = add(
-            notes,
-            format!("{} on {}: {text}", labels(columns, &alike), row.dataset),
-        );
+        let note = add(notes, format!("{} on {}: {text}", labels(columns, &alike), row.dataset));
         for index in alike {
             row.cells[index].footnotes.push(note);
         }
@@ -152,9 +142,7 @@ fn no_results(
     if let Some(reason) = &dataset.unavailable {
         return Some(clean(reason));
     }
-    let missing = all()
-        .filter(|outcome| **outcome == Outcome::Missing)
-        .count();
+    let missing = all().filter(|outcome| **outcome == Outcome::Missing).count();
     let mut reasons: Vec<String> = endings(outcomes)
         .into_iter()
         .map(|(text, alike)| match alike.len() {
@@ -200,9 +188,7 @@ fn ending(outcomes: &BTreeMap<usize, Outcome>) -> Option<String> {
             Outcome::Skipped(reason) => ("skipped", reason.as_str()),
             Outcome::Ok(..) | Outcome::Missing => continue,
         };
-        let known = reasons
-            .iter_mut()
-            .find(|(w, r, _)| (*w, *r) == (word, reason));
+        let known = reasons.iter_mut().find(|(w, r, _)| (*w, *r) == (word, reason));
         match known {
             Some((_, _, splits)) => splits.push(split.to_string()),
             None => reasons.push((word, reason, vec![split.to_string()])),

@@ -12,25 +12,14 @@ use crate::ledger::{Plan, Record};
 /// `provenance.json` of a results folder; null if it cannot be read, since it is only told.
 pub(super) fn recorded(dir: &Path) -> Value {
     let text = std::fs::read(dir.join("provenance.json"));
-    text.ok()
-        .and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or(Value::Null)
+    text.ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or(Value::Null)
 }
 
 /// How far the experiment has got.
 pub(super) fn state(counts: Counts) -> String {
-    let Counts {
-        ok,
-        failed,
-        skipped,
-        missing,
-    } = counts;
+    let Counts { ok, failed, skipped, missing } = counts;
     let planned = counts.planned();
-    let ended = [
-        (failed, "failed"),
-        (skipped, "skipped"),
-        (missing, "not run"),
-    ];
+    let ended = [(failed, "failed"), (skipped, "skipped"), (missing, "not run")];
     let rest: Vec<String> = ended
         .iter()
         .filter(|(count, _)| *count > 0)

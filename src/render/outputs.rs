@@ -87,14 +87,7 @@ impl Inputs {
 
     /// Adds a plan. Another version of the program plans the same.
     pub(super) fn add_plan(&mut self, plan: &Plan) {
-        let Plan {
-            version: _,
-            experiment,
-            datasets,
-            methods,
-            cells,
-            remembered: _,
-        } = plan;
+        let Plan { version: _, experiment, datasets, methods, cells, remembered: _ } = plan;
         self.add_json("plan", &(experiment, datasets, methods, cells));
     }
 
@@ -144,13 +137,7 @@ pub(super) fn write_index(
         let sources = sources(summary).into_iter();
         sources.map(move |(source, hash)| (format!("{name}/{source}"), hash))
     });
-    write(
-        dir,
-        INDEX,
-        sources.collect(),
-        files,
-        [super::report::NUMBERS.to_owned()],
-    )
+    write(dir, INDEX, sources.collect(), files, [super::report::NUMBERS.to_owned()])
 }
 
 /// Names of the experiments on the index page in `dir`; none if there is no such page.
@@ -189,14 +176,9 @@ pub fn is_ledger_lost(dir: &Path) -> bool {
 
 /// What a table was made from.
 fn sources(summary: &Summary) -> BTreeMap<String, String> {
-    let sources = [
-        (LEDGER, &summary.ledger),
-        ("inputs", &summary.inputs),
-        (TRACES, &summary.traced),
-    ];
-    (sources.into_iter())
-        .map(|(name, hash)| (name.to_owned(), hash.clone()))
-        .collect()
+    let sources =
+        [(LEDGER, &summary.ledger), ("inputs", &summary.inputs), (TRACES, &summary.traced)];
+    (sources.into_iter()).map(|(name, hash)| (name.to_owned(), hash.clone())).collect()
 }
 
 /// Writes the files that are missing or different, removes those of a former rendering, and writes the list.

@@ -22,10 +22,8 @@ impl Exporter for CellsParquet {
     }
 
     fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        write(summary).map_err(|error| ExportError::Format {
-            file: FILE,
-            reason: error.to_string(),
-        })
+        write(summary)
+            .map_err(|error| ExportError::Format { file: FILE, reason: error.to_string() })
     }
 }
 
@@ -85,13 +83,9 @@ fn figures(records: &[Record]) -> Vec<Column> {
         part("primal", |c| c.primal),
         part("dual", |c| c.dual),
         part("gap", |c| c.gap),
-        count("iterations", records, |r| {
-            r.certificate.map(|c| c.iterations as u64)
-        }),
+        count("iterations", records, |r| r.certificate.map(|c| c.iterations as u64)),
         Series::new("converged".into(), converged.collect::<Vec<_>>()).into(),
-        text("selection", records, |r| {
-            r.selection.as_ref().map(Value::to_string)
-        }),
+        text("selection", records, |r| r.selection.as_ref().map(Value::to_string)),
     ]
 }
 
@@ -105,9 +99,7 @@ fn origin(records: &[Record]) -> Vec<Column> {
         text("device", records, |r| Some(r.device.clone())),
         text("version", records, |r| Some(r.version.clone())),
         text("git", records, |r| r.git.clone()),
-        text("extra", records, |r| {
-            extra(r).map(|value| value.to_string())
-        }),
+        text("extra", records, |r| extra(r).map(|value| value.to_string())),
     ]
 }
 

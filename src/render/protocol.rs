@@ -45,19 +45,12 @@ pub(super) fn splits(plan: &Plan) -> String {
         "{} of each dataset with {} % for training{}",
         counted(splits.repeats, "random split"),
         (splits.train_fraction * 1e4).round() / 1e2,
-        if splits.stratified {
-            ", stratified"
-        } else {
-            ""
-        },
+        if splits.stratified { ", stratified" } else { "" },
     );
     match own.as_slice() {
         [] => random,
         [only] => format!("{random}, but of {only} the one split it comes with"),
-        _ => format!(
-            "{random}, but of {} the one split they come with",
-            listed(&own)
-        ),
+        _ => format!("{random}, but of {} the one split they come with", listed(&own)),
     }
 }
 
@@ -93,11 +86,7 @@ pub(super) fn selection(plan: &Plan) -> String {
 }
 
 fn criterion(select: &Select) -> String {
-    let once = if select.once {
-        ", once per dataset on its first split"
-    } else {
-        ""
-    };
+    let once = if select.once { ", once per dataset on its first split" } else { "" };
     if select.on == SelectOn::Test {
         return format!("by the accuracy on THE TEST SAMPLES of the split{once}");
     }
@@ -107,9 +96,7 @@ fn criterion(select: &Select) -> String {
              samples{once}"
         );
     }
-    let part = select
-        .subsample
-        .map_or(String::new(), |n| format!(", at most {n} of them"));
+    let part = select.subsample.map_or(String::new(), |n| format!(", at most {n} of them"));
     format!(
         "by {}-fold cross-validation on the training samples of the split{part}{once}",
         select.folds
@@ -150,11 +137,7 @@ pub(super) fn kernel(kernel: &Kernel) -> String {
             format!("Gaussian: exp(−|x − x′|² / t), {width}")
         }
         Kernel::Linear => "linear: ⟨x, x′⟩".to_owned(),
-        Kernel::Polynomial {
-            degree,
-            offset,
-            scale,
-        } => format!(
+        Kernel::Polynomial { degree, offset, scale } => format!(
             "polynomial: (scale ⟨x, x′⟩ + offset)^degree, scale = {scale}, offset = {offset}, \
              degree = {degree}"
         ),
@@ -195,9 +178,9 @@ pub(super) fn value_of(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Number(number) => number
-            .as_f64()
-            .map_or_else(|| number.to_string(), |number| number.to_string()),
+        Value::Number(number) => {
+            number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string())
+        }
         Value::Bool(is) => is.to_string(),
         Value::Object(inner) if inner.is_empty() => "none".to_owned(),
         Value::Object(_) => format!("({})", parameters(value)),
@@ -247,17 +230,10 @@ mod tests {
     #[test]
     fn kernels_are_formulas() {
         assert!(kernel(&Kernel::default()).contains("mean squared distance"));
-        let polynomial = kernel(&Kernel::Polynomial {
-            degree: 3,
-            offset: 1.0,
-            scale: 1.0,
-        });
+        let polynomial = kernel(&Kernel::Polynomial { degree: 3, offset: 1.0, scale: 1.0 });
         assert!(polynomial.ends_with("scale = 1, offset = 1, degree = 3"));
         assert_eq!(factor(&Factor::Full), None);
-        let ended = Factor::Pivoted(Pivoted {
-            rank: Some(500),
-            tolerance: 1e-6,
-        });
+        let ended = Factor::Pivoted(Pivoted { rank: Some(500), tolerance: 1e-6 });
         assert!(factor(&ended).is_some_and(|words| words.contains("of rank 500 at most")));
     }
 }

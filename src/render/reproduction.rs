@@ -22,22 +22,11 @@ pub(super) fn judge(cell: &mut Cell, other_problem: bool) {
         cell.reproduction = Some(Reproduction::NotRun);
         return;
     }
-    cell.welch = cell
-        .deviation
-        .zip(paper.deviation)
-        .and_then(|(ours, theirs)| {
-            let ours = Sample {
-                mean,
-                deviation: ours,
-                n: cell.values.len(),
-            };
-            let theirs = Sample {
-                mean: paper.value,
-                deviation: theirs,
-                n: PAPER_RUNS,
-            };
-            stats::welch(ours, theirs)
-        });
+    cell.welch = cell.deviation.zip(paper.deviation).and_then(|(ours, theirs)| {
+        let ours = Sample { mean, deviation: ours, n: cell.values.len() };
+        let theirs = Sample { mean: paper.value, deviation: theirs, n: PAPER_RUNS };
+        stats::welch(ours, theirs)
+    });
     cell.reproduction = Some(Reproduction::of(difference, cell.welch.as_ref()));
 }
 
@@ -55,11 +44,8 @@ pub(super) fn legend() -> String {
 
 /// How many of the paper's numbers there are of each verdict, as a sentence.
 pub(super) fn sentence(table: &str, rows: &[Row]) -> Option<String> {
-    let verdicts: Vec<Reproduction> = rows
-        .iter()
-        .flat_map(|row| &row.cells)
-        .filter_map(|cell| cell.reproduction)
-        .collect();
+    let verdicts: Vec<Reproduction> =
+        rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.reproduction).collect();
     if verdicts.is_empty() {
         return None;
     }
@@ -75,13 +61,8 @@ pub(super) fn sentence(table: &str, rows: &[Row]) -> Option<String> {
         format!("{count} {word}")
     })
     .collect();
-    let others = rows
-        .iter()
-        .filter(|row| row.other_problem)
-        .flat_map(|row| &row.cells);
-    let others = others
-        .filter(|cell| cell.reproduction.is_some() && cell.mean.is_some())
-        .count();
+    let others = rows.iter().filter(|row| row.other_problem).flat_map(|row| &row.cells);
+    let others = others.filter(|cell| cell.reproduction.is_some() && cell.mean.is_some()).count();
     let others = if others > 0 {
         format!("; of the last, {others} have a number here, but of another problem")
     } else {
@@ -111,11 +92,7 @@ fn power(rows: &[Row]) -> String {
     } else {
         let middle = [seen[(seen.len() - 1) / 2], seen[seen.len() / 2]];
         let median = number(middle.iter().sum::<f64>() / 2.0);
-        format!(
-            "{} to {} points (median {median})",
-            number(*least),
-            number(*most)
-        )
+        format!("{} to {} points (median {median})", number(*least), number(*most))
     };
     let cells = rows.iter().flat_map(|row| &row.cells);
     let small = cells
@@ -124,14 +101,8 @@ fn power(rows: &[Row]) -> String {
         .count();
     let but = match small {
         0 => String::new(),
-        1 => format!(
-            ", or in 1 case only by {} points or less",
-            Reproduction::MARGIN
-        ),
-        some => format!(
-            ", or in {some} cases only by {} points or less",
-            Reproduction::MARGIN
-        ),
+        1 => format!(", or in 1 case only by {} points or less", Reproduction::MARGIN),
+        some => format!(", or in {some} cases only by {} points or less", Reproduction::MARGIN),
     };
     format!(
         " Reproduced only means not told apart{but}: a difference had to exceed {range} to be counted."

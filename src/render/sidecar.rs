@@ -80,12 +80,7 @@ pub(super) fn read(dir: &Path, summary: &mut Summary, inputs: &mut Inputs) {
                 let (points, is_damaged) = trace(dir, record, inputs);
                 damaged += usize::from(is_damaged);
                 if !points.is_empty() {
-                    traces.push(Trace {
-                        row,
-                        column,
-                        split: record.split,
-                        points,
-                    });
+                    traces.push(Trace { row, column, split: record.split, points });
                 }
             }
             if maps.len() < MOST {

@@ -58,11 +58,7 @@ fn short(value: f64) -> String {
         return format!("{value}");
     }
     let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
-    if (1e-4..1e5).contains(&rounded.abs()) {
-        format!("{rounded}")
-    } else {
-        format!("{rounded:e}")
-    }
+    if (1e-4..1e5).contains(&rounded.abs()) { format!("{rounded}") } else { format!("{rounded:e}") }
 }
 
 impl Study {
@@ -99,9 +95,7 @@ impl Study {
 
     /// The point with the highest mean, the first among equals.
     pub(super) fn best(&self) -> Option<&Point> {
-        self.points
-            .iter()
-            .reduce(|best, point| if point.mean > best.mean { point } else { best })
+        self.points.iter().reduce(|best, point| if point.mean > best.mean { point } else { best })
     }
 
     /// The points along an axis where all others are at their best.
@@ -111,9 +105,7 @@ impl Study {
         };
         let others_equal = |point: &&Point| {
             let places = point.at.iter().zip(&best.at).enumerate();
-            places
-                .filter(|(index, _)| *index != axis)
-                .all(|(_, (a, b))| a == b)
+            places.filter(|(index, _)| *index != axis).all(|(_, (a, b))| a == b)
         };
         let mut line: Vec<&Point> = self.points.iter().filter(others_equal).collect();
         line.sort_by_key(|point| point.at[axis]);
@@ -123,17 +115,11 @@ impl Study {
 
 /// Every study a ledger holds; where methods are compared, the reference's come first.
 pub(super) fn studies(summary: &Summary) -> Vec<Study> {
-    let mut methods: Vec<&str> = summary
-        .columns
-        .iter()
-        .map(|column| column.method.as_str())
-        .collect();
+    let mut methods: Vec<&str> =
+        summary.columns.iter().map(|column| column.method.as_str()).collect();
     methods.dedup();
     let is_study = methods.len() == 1;
-    let reference = summary
-        .comparison
-        .as_ref()
-        .map(|comparison| comparison.reference);
+    let reference = summary.comparison.as_ref().map(|comparison| comparison.reference);
     let cells = summary.cells();
     let mut found = Vec::new();
     for (row, columns) in cells.iter().enumerate() {
@@ -168,10 +154,7 @@ fn of_grid(
     let mut study = Study::new(summary, row, column, scored)?;
     study.axes = tuned
         .iter()
-        .map(|(name, values)| Axis {
-            name: name.clone(),
-            values: ordered(values.clone()),
-        })
+        .map(|(name, values)| Axis { name: name.clone(), values: ordered(values.clone()) })
         .collect();
     if study.axes.is_empty() {
         return None;
@@ -179,10 +162,7 @@ fn of_grid(
     // Scores of all splits by their places, in the order of the grid's axes.
     let mut grid: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
     for record in records {
-        let points = record
-            .selection
-            .as_ref()
-            .and_then(|selection| selection["points"].as_array());
+        let points = record.selection.as_ref().and_then(|selection| selection["points"].as_array());
         for point in points.into_iter().flatten() {
             if let (Some(at), Some(mean)) = (study.place(&point["params"]), point["mean"].as_f64())
             {
@@ -211,24 +191,14 @@ fn is_value(given: &Value, used: &Value) -> bool {
 /// From several entries with fixed parameters.
 fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
     let fixed: Vec<(usize, &Value)> = (0..summary.columns.len())
-        .filter(|&column| {
-            summary
-                .plan
-                .methods
-                .get(column)
-                .is_some_and(|method| method.points <= 1)
-        })
+        .filter(|&column| summary.plan.methods.get(column).is_some_and(|method| method.points <= 1))
         .filter_map(|column| Some((column, summary.parameters(column)?)))
         .collect();
     let (first, params) = fixed.first()?;
     let names: Vec<&String> = params.as_object()?.keys().collect();
     let differing: Vec<String> = names
         .into_iter()
-        .filter(|name| {
-            fixed
-                .iter()
-                .any(|(_, other)| other[name.as_str()] != params[name.as_str()])
-        })
+        .filter(|name| fixed.iter().any(|(_, other)| other[name.as_str()] != params[name.as_str()]))
         .cloned()
         .collect();
     if fixed.len() < 3 || !(1..=2).contains(&differing.len()) {
@@ -247,10 +217,7 @@ fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
                 values.push(value.clone());
             }
         }
-        study.axes.push(Axis {
-            name: name.clone(),
-            values: ordered(values),
-        });
+        study.axes.push(Axis { name: name.clone(), values: ordered(values) });
     }
     for (column, params) in &fixed {
         let cell = summary.rows.get(row)?.cells.get(*column)?;
@@ -268,9 +235,7 @@ fn ordered(mut values: Vec<Value>) -> Vec<Value> {
     }
     let size = |value: &Value| match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text
-            .strip_suffix('K')
-            .and_then(|factor| factor.parse().ok()),
+        Value::String(text) => text.strip_suffix('K').and_then(|factor| factor.parse().ok()),
         _ => None,
     };
     values.sort_by(|a, b| match (size(a), size(b)) {
@@ -303,20 +268,12 @@ mod tests {
             ordered(vec![json!(5), json!(10), json!("2K")]),
             [json!(5), json!(10), json!("2K")]
         );
-        assert_eq!(
-            ordered(vec![json!("10K"), json!("2K")]),
-            [json!("2K"), json!("10K")]
-        );
-        let ticks: Vec<String> = [
-            json!(0.05),
-            json!(0.003162),
-            json!(1e-5),
-            json!(1024.0),
-            json!("2K"),
-        ]
-        .iter()
-        .map(Axis::tick)
-        .collect();
+        assert_eq!(ordered(vec![json!("10K"), json!("2K")]), [json!("2K"), json!("10K")]);
+        let ticks: Vec<String> =
+            [json!(0.05), json!(0.003162), json!(1e-5), json!(1024.0), json!("2K")]
+                .iter()
+                .map(Axis::tick)
+                .collect();
         assert_eq!(ticks, ["0.05", "0.0032", "1e-5", "1024", "2K"]);
     }
 
@@ -328,10 +285,7 @@ mod tests {
             deviation: None,
             splits: 1,
         };
-        let axis = |name: &str| Axis {
-            name: name.to_owned(),
-            values: vec![json!(1), json!(2)],
-        };
+        let axis = |name: &str| Axis { name: name.to_owned(), values: vec![json!(1), json!(2)] };
         let study = Study {
             dataset: String::new(),
             label: String::new(),
@@ -344,13 +298,7 @@ mod tests {
                 point(1, 1, 90.0),
             ],
         };
-        let means = |axis| {
-            study
-                .along(axis)
-                .iter()
-                .map(|point| point.mean)
-                .collect::<Vec<_>>()
-        };
+        let means = |axis| study.along(axis).iter().map(|point| point.mean).collect::<Vec<_>>();
         assert_eq!(means(0), [50.0, 90.0]);
         assert_eq!(means(1), [70.0, 90.0]);
     }

@@ -145,20 +145,15 @@ impl Summary {
     /// Only cells of the plan count; records of others (of older parameters, data or code) are
     /// counted in a warning.
     pub fn new(plan: &Plan, records: &[&Record]) -> Self {
-        Self::of(
-            plan,
-            records.iter().map(|record| (*record).clone()).collect(),
-        )
+        Self::of(plan, records.iter().map(|record| (*record).clone()).collect())
     }
 
     /// As [`Summary::new`], without copies: a ledger may hold 100,000 records.
     pub(super) fn of(plan: &Plan, records: Vec<Record>) -> Self {
-        let mut owned: HashMap<String, Record> = (records.into_iter())
-            .map(|record| (record.cell.clone(), record))
-            .collect();
-        let by_cell: HashMap<&str, &Record> = (owned.iter())
-            .map(|(cell, record)| (cell.as_str(), record))
-            .collect();
+        let mut owned: HashMap<String, Record> =
+            (records.into_iter()).map(|record| (record.cell.clone(), record)).collect();
+        let by_cell: HashMap<&str, &Record> =
+            (owned.iter()).map(|(cell, record)| (cell.as_str(), record)).collect();
         let outcomes = outcomes(plan, &by_cell);
         let columns = columns(plan);
         let (comparison, unknown_reference) = Comparison::of(plan, &columns);
@@ -259,11 +254,7 @@ impl Summary {
 
     /// The title, or the experiment's name if it has none.
     pub fn heading(&self) -> &str {
-        if self.title.is_empty() {
-            &self.experiment
-        } else {
-            &self.title
-        }
+        if self.title.is_empty() { &self.experiment } else { &self.title }
     }
 
     /// `a`, `b`, ... for the footnotes with these indices.
@@ -429,10 +420,7 @@ fn without_cells(plan: &Plan) -> Plan {
 fn columns(plan: &Plan) -> Vec<Column> {
     plan.methods
         .iter()
-        .map(|method| Column {
-            method: clean(&method.method),
-            label: clean(&method.label),
-        })
+        .map(|method| Column { method: clean(&method.method), label: clean(&method.label) })
         .collect()
 }
 

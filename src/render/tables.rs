@@ -25,12 +25,7 @@ pub(super) struct TextTable {
 /// Those that have anything in them. Times are left out: they differ from run to run, and the files
 /// of these tables do not.
 pub(super) fn all(summary: &Summary) -> Vec<TextTable> {
-    let tables = [
-        paper_claims(summary),
-        differences(summary),
-        pairs(summary),
-        methods(summary),
-    ];
+    let tables = [paper_claims(summary), differences(summary), pairs(summary), methods(summary)];
     tables.into_iter().flatten().collect()
 }
 
@@ -104,14 +99,10 @@ pub(super) fn untested(row: &Row, reference: usize, cell: &Cell) -> Option<f64> 
 
 fn difference(paired: &Paired) -> [String; 7] {
     let optional = |p: Option<f64>| p.map_or("–".to_owned(), p_value);
-    let interval = paired.interval().map_or("–".to_owned(), |(low, high)| {
-        format!("{} to {}", signed(low), signed(high))
-    });
-    let effect = if paired.effect.is_finite() {
-        signed(paired.effect)
-    } else {
-        "–".to_owned()
-    };
+    let interval = paired
+        .interval()
+        .map_or("–".to_owned(), |(low, high)| format!("{} to {}", signed(low), signed(high)));
+    let effect = if paired.effect.is_finite() { signed(paired.effect) } else { "–".to_owned() };
     [
         signed(paired.naive.mean_difference),
         interval,
@@ -132,20 +123,12 @@ pub(super) fn paper_claims(summary: &Summary) -> Option<TextTable> {
         return None;
     }
     let has_trainings = summary.rows.iter().any(|row| row.trainings.is_some());
-    let trainings = if has_trainings {
-        claims::OF_TRAININGS
-    } else {
-        ""
-    };
+    let trainings = if has_trainings { claims::OF_TRAININGS } else { "" };
     let mut columns: Vec<usize> = summary.claims.iter().map(|claim| claim.column).collect();
     columns.sort_unstable();
     columns.dedup();
     let mut header = vec!["Dataset".to_owned()];
-    header.extend(
-        columns
-            .iter()
-            .map(|&index| summary.columns[index].label.clone()),
-    );
+    header.extend(columns.iter().map(|&index| summary.columns[index].label.clone()));
     let mut rows = Vec::new();
     for (index, row) in summary.rows.iter().enumerate() {
         let of = |column: &usize| {
@@ -156,20 +139,13 @@ pub(super) fn paper_claims(summary: &Summary) -> Option<TextTable> {
         if claims.iter().any(Option::is_some) {
             let other = if row.other_problem { " ≠" } else { "" };
             let mut fields = vec![format!("{}{other}", row.dataset)];
-            fields.extend(
-                claims
-                    .into_iter()
-                    .map(|claim| claim.map_or("–".to_owned(), answers)),
-            );
+            fields.extend(claims.into_iter().map(|claim| claim.map_or("–".to_owned(), answers)));
             rows.push(fields);
         }
     }
     Some(TextTable {
         name: "claims",
-        caption: format!(
-            "The claims of the paper's Table {}: {label} is better",
-            table.table
-        ),
+        caption: format!("The claims of the paper's Table {}: {label} is better", table.table),
         words: 1,
         header,
         rows,
@@ -182,9 +158,7 @@ pub(super) fn paper_claims(summary: &Summary) -> Option<TextTable> {
 
 /// `‡ holds, open`: the paper's mark, by its test, by the corrected one.
 fn answers(claim: &Claim) -> String {
-    let mark = claim
-        .mark
-        .map_or(String::new(), |mark: Mark| format!("{} ", mark.symbol()));
+    let mark = claim.mark.map_or(String::new(), |mark: Mark| format!("{} ", mark.symbol()));
     match (claim.naive, claim.corrected) {
         (Answer::NotRun, _) => format!("{mark}not run"),
         (naive, corrected) if naive == corrected => format!("{mark}{}", naive.word()),
@@ -201,22 +175,13 @@ pub(super) fn pairs(summary: &Summary) -> Option<TextTable> {
         return None;
     }
     let critical = ranks.critical.as_ref()?;
-    let label = |index: usize| {
-        summary
-            .columns
-            .get(index)
-            .map(|column| column.label.clone())
-    };
+    let label = |index: usize| summary.columns.get(index).map(|column| column.label.clone());
     let rows = ranks
         .pairs
         .iter()
         .filter_map(|pair| {
             let apart = ranks.average.get(pair.second)? - ranks.average.get(pair.first)?;
-            let beyond = if apart.abs() > critical.difference {
-                "yes"
-            } else {
-                "no"
-            };
+            let beyond = if apart.abs() > critical.difference { "yes" } else { "no" };
             Some(vec![
                 label(pair.first)?,
                 label(pair.second)?,
@@ -248,9 +213,7 @@ pub(super) fn pairs(summary: &Summary) -> Option<TextTable> {
 pub(super) fn times(summary: &Summary) -> Option<TextTable> {
     let timed = |row: &&super::Row| row.cells.iter().any(|cell| cell.fit_seconds.is_some());
     let printed = |dataset: &str, method: &str| {
-        let mut tables = paper::tables()
-            .iter()
-            .filter(|table| table.unit == Unit::Seconds);
+        let mut tables = paper::tables().iter().filter(|table| table.unit == Unit::Seconds);
         tables.find_map(|table| table.cell(dataset, method))
     };
     let rows: Vec<Vec<String>> = summary
@@ -258,23 +221,16 @@ pub(super) fn times(summary: &Summary) -> Option<TextTable> {
         .iter()
         .filter(timed)
         .map(|row| {
-            let cells = row
-                .cells
-                .iter()
-                .zip(&summary.columns)
-                .map(|(cell, column)| {
-                    let ours = cell.fit_seconds.map_or(cell.word().to_owned(), seconds);
-                    match printed(&row.dataset, &column.method).filter(|_| !row.other_problem) {
-                        Some(paper) => {
-                            let theirs = paper
-                                .printed
-                                .clone()
-                                .unwrap_or_else(|| seconds(paper.value));
-                            format!("{ours} (paper {theirs})")
-                        }
-                        None => ours,
+            let cells = row.cells.iter().zip(&summary.columns).map(|(cell, column)| {
+                let ours = cell.fit_seconds.map_or(cell.word().to_owned(), seconds);
+                match printed(&row.dataset, &column.method).filter(|_| !row.other_problem) {
+                    Some(paper) => {
+                        let theirs = paper.printed.clone().unwrap_or_else(|| seconds(paper.value));
+                        format!("{ours} (paper {theirs})")
                     }
-                });
+                    None => ours,
+                }
+            });
             std::iter::once(row.dataset.clone()).chain(cells).collect()
         })
         .collect();
@@ -319,12 +275,7 @@ pub(super) fn methods(summary: &Summary) -> Option<TextTable> {
         };
         seen.push(entry.info.name);
         let [similar, dissimilar] = entry.info.losses;
-        rows.push(owned([
-            entry.info.title,
-            similar,
-            dissimilar,
-            entry.info.about,
-        ]));
+        rows.push(owned([entry.info.title, similar, dissimilar, entry.info.about]));
     }
     if rows.is_empty() {
         return None;

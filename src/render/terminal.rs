@@ -26,10 +26,7 @@ impl Terminal {
     pub fn detect() -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        Self {
-            width: Table::new().width(),
-            colour: std::io::stdout().is_terminal() && !unwanted,
-        }
+        Self { width: Table::new().width(), colour: std::io::stdout().is_terminal() && !unwanted }
     }
 
     /// The table, its legend, footnotes and warnings.
@@ -56,11 +53,7 @@ impl Terminal {
     }
 
     fn paint(&self, text: &str, code: &str) -> String {
-        if self.colour {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
     fn table(&self, summary: &Summary) -> String {
@@ -96,22 +89,14 @@ fn wide(summary: &Summary) -> Table {
     for row in &summary.rows {
         let size = row.shape.map(shape).unwrap_or_default();
         let ours = row.cells.iter().map(|cell| ours(summary, cell));
-        table.add_row(
-            [plain(dataset(summary, row)), plain(size)]
-                .into_iter()
-                .chain(ours),
-        );
+        table.add_row([plain(dataset(summary, row)), plain(size)].into_iter().chain(ours));
         if row.cells.iter().any(|cell| cell.paper.is_some()) {
             let figures = row.cells.iter().map(|cell| right(paper_figure(cell)));
             table.add_row(aside("", "paper").into_iter().chain(figures.map(dim)));
         }
         if row.cells.iter().any(|cell| cell.difference.is_some()) {
             let differences = row.cells.iter().map(|cell| right(difference(cell)));
-            table.add_row(
-                aside("", "difference")
-                    .into_iter()
-                    .chain(differences.map(dim)),
-            );
+            table.add_row(aside("", "difference").into_iter().chain(differences.map(dim)));
         }
     }
     if let Some(ranks) = &summary.ranks {
@@ -183,11 +168,7 @@ fn ours(summary: &Summary, cell: &Cell) -> Field {
 }
 
 fn notes(summary: &Summary, footnotes: &[usize]) -> String {
-    if footnotes.is_empty() {
-        String::new()
-    } else {
-        format!(" [{}]", summary.letters(footnotes))
-    }
+    if footnotes.is_empty() { String::new() } else { format!(" [{}]", summary.letters(footnotes)) }
 }
 
 fn paper_figure(cell: &Cell) -> String {

@@ -2,21 +2,14 @@
 
 /// One line without control characters: text of specs, data and errors ends up in terminals.
 pub(super) fn clean(text: &str) -> String {
-    let spaced: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `71.28`.
 pub(super) fn number(value: f64) -> String {
     let text = format!("{value:.2}");
-    if text == "-0.00" {
-        "0.00".to_owned()
-    } else {
-        text
-    }
+    if text == "-0.00" { "0.00".to_owned() } else { text }
 }
 
 /// `71.28 ± 1.79`, or the mean alone.
@@ -41,11 +34,7 @@ pub(super) fn signed(value: f64) -> String {
 
 /// `0.0312`, `< 0.0001`.
 pub(super) fn p_value(p: f64) -> String {
-    if p < 0.0001 {
-        "< 0.0001".to_owned()
-    } else {
-        format!("{p:.4}")
-    }
+    if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 pub(super) use crate::wording::counted;

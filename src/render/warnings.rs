@@ -34,24 +34,11 @@ pub(super) fn all(plan: &Plan, summary: &Summary, strays: usize) -> Vec<Warning>
     add("watched-test", Vec::from_iter(watched(plan)));
     let corrected = (summary.comparison.as_ref())
         .is_some_and(|comparison| comparison.tests.contains(&Test::NadeauBengio));
-    let caution = if corrected {
-        "marks-lost"
-    } else {
-        "uncorrected-marks"
-    };
+    let caution = if corrected { "marks-lost" } else { "uncorrected-marks" };
     add(caution, Vec::from_iter(marks(summary)));
-    add(
-        "nothing-beside",
-        Vec::from_iter(nothing_beside(plan, summary)),
-    );
+    add("nothing-beside", Vec::from_iter(nothing_beside(plan, summary)));
     add("stray-records", ignored(plan, strays));
-    found
-        .into_iter()
-        .map(|(caution, text)| Warning {
-            caution,
-            text: clean(&text),
-        })
-        .collect()
+    found.into_iter().map(|(caution, text)| Warning { caution, text: clean(&text) }).collect()
 }
 
 fn tuned(plan: &Plan) -> Vec<&PlannedMethod> {
@@ -124,10 +111,8 @@ fn budgets(plan: &Plan) -> Vec<(&'static str, String)> {
         return found;
     };
     if tuned.iter().any(|method| method.points != first.points) {
-        let points: Vec<String> = tuned
-            .iter()
-            .map(|method| format!("{} {}", method.label, method.points))
-            .collect();
+        let points: Vec<String> =
+            tuned.iter().map(|method| format!("{} {}", method.label, method.points)).collect();
         let text = format!(
             "tuning budgets differ, which favours whoever tries more points: {}",
             listed(&points)
@@ -137,10 +122,8 @@ fn budgets(plan: &Plan) -> Vec<(&'static str, String)> {
     let fixed = plan.methods.iter().filter(|method| method.points <= 1);
     let fixed: Vec<&str> = fixed.map(|method| method.label.as_str()).collect();
     if !fixed.is_empty() {
-        let text = format!(
-            "only some methods are tuned; the parameters of {} are fixed",
-            listed(&fixed)
-        );
+        let text =
+            format!("only some methods are tuned; the parameters of {} are fixed", listed(&fixed));
         found.push(("partly-tuned", text));
     }
     found
@@ -171,19 +154,12 @@ fn other_problems(plan: &Plan, summary: &Summary) -> Vec<String> {
         ))
     };
     let rows = summary.rows.iter().enumerate();
-    rows.filter(|(_, row)| row.other_problem)
-        .filter_map(describe)
-        .collect()
+    rows.filter(|(_, row)| row.other_problem).filter_map(describe).collect()
 }
 
 /// `(540, 360, 8000, 10)`, as in the paper.
 pub(super) fn shape(shape: Shape) -> String {
-    let Shape {
-        n_train,
-        n_test,
-        dims,
-        classes,
-    } = shape;
+    let Shape { n_train, n_test, dims, classes } = shape;
     format!("({n_train}, {n_test}, {dims}, {classes})")
 }
 

@@ -49,11 +49,5 @@ pub(super) fn embedding(bench: &Bench<'_>, z: &Array2<f64>) -> Option<Embedding>
         })
     };
     let (raw, learnt) = (cloud(&raw)?, cloud(&z)?);
-    Some(Embedding {
-        perplexity: PERPLEXITY,
-        neighbours: NEIGHBOURS,
-        raw,
-        learnt,
-        labels,
-    })
+    Some(Embedding { perplexity: PERPLEXITY, neighbours: NEIGHBOURS, raw, learnt, labels })
 }

@@ -109,9 +109,7 @@ impl<'a> Bench<'a> {
         .unwrap_or_else(|panic| Err(format!("the method panicked: {}", panic_text(&*panic))));
         let mut record = self.blank(cell, circumstances, started);
         let points = &self.prepared.candidates[cell.method].points;
-        let chosen = selection
-            .as_ref()
-            .and_then(|found| points.get(found.chosen));
+        let chosen = selection.as_ref().and_then(|found| points.get(found.chosen));
         let chosen = chosen.map(|point| point.params.clone());
         record.selection = selection
             .map(|selection| serde_json::to_value(selection).expect("scores are numbers and text"));
@@ -176,19 +174,13 @@ impl<'a> Bench<'a> {
                 split,
                 candidates,
                 &seed,
-                Means {
-                    threads: self.threads,
-                    device: &circumstances.device,
-                },
+                Means { threads: self.threads, device: &circumstances.device },
             )
         };
         let found = if self.prepared.plan.experiment.chooses_once() {
             let slot = {
                 let mut choices = choices.lock().unwrap_or_else(|poison| poison.into_inner());
-                choices
-                    .entry((self.dataset, cell.method))
-                    .or_default()
-                    .clone()
+                choices.entry((self.dataset, cell.method)).or_default().clone()
             };
             slot.get_or_init(compute).clone()
         } else {
@@ -196,10 +188,8 @@ impl<'a> Bench<'a> {
         }?;
         let chosen = found.chosen;
         *selection = Some(found);
-        let point = candidates
-            .points
-            .get(chosen)
-            .ok_or("the choice on record is not in the grid")?;
+        let point =
+            candidates.points.get(chosen).ok_or("the choice on record is not in the grid")?;
         Ok(point)
     }
 
@@ -210,11 +200,7 @@ impl<'a> Bench<'a> {
         let mut watch = |iteration: &Iteration<'_>| {
             let begun = Instant::now();
             let predicted = iteration.model().map(|model| model.predict_from(cross));
-            accuracies.push(
-                predicted
-                    .ok()
-                    .map(|predicted| self.accuracies(&predicted).0),
-            );
+            accuracies.push(predicted.ok().map(|predicted| self.accuracies(&predicted).0));
             watching += begun.elapsed();
         };
         let record = &self.prepared.plan.experiment.record;
@@ -224,9 +210,7 @@ impl<'a> Bench<'a> {
         if is_watched {
             options.on_iteration = Some(&mut watch);
         }
-        let model = method
-            .fit(set, options)
-            .map_err(|error| self.source.explain(&error))?;
+        let model = method.fit(set, options).map_err(|error| self.source.explain(&error))?;
         let fit_seconds = begun.elapsed().saturating_sub(watching).as_secs_f64();
         let begun = Instant::now();
         let predicted = model.predict_from(cross);
@@ -275,13 +259,8 @@ impl<'a> Bench<'a> {
             has_representation: beside::wants_embedding(self),
             on_epoch,
         };
-        let Answers {
-            certificate,
-            trace,
-            predicted,
-            predict_seconds,
-            representation,
-        } = task.run()?;
+        let Answers { certificate, trace, predicted, predict_seconds, representation } =
+            task.run()?;
         let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
         Ok(Scored {
             configured_params: point.params.clone(),
@@ -308,8 +287,7 @@ impl<'a> Bench<'a> {
             let rows = self.source.dataset.x.select(Axis(0), test);
             set.cross(rows.view()).map_err(|error| error.to_string())
         });
-        self.kernel_seconds
-            .get_or_init(|| begun.elapsed().as_secs_f64());
+        self.kernel_seconds.get_or_init(|| begun.elapsed().as_secs_f64());
         Ok((set, cross.as_ref().map_err(String::clone)?))
     }
 
@@ -336,12 +314,7 @@ impl<'a> Bench<'a> {
     /// The seed of a purpose on a split; the same for every entry of a method.
     pub(super) fn seed(&self, purpose: &str, split: usize, method: &str) -> Seed {
         let name = &self.source.dataset.name;
-        self.prepared
-            .seed
-            .child(purpose)
-            .child(name)
-            .child(split.to_string())
-            .child(method)
+        self.prepared.seed.child(purpose).child(name).child(split.to_string()).child(method)
     }
 
     /// The seed of a cell's last fit.
@@ -365,12 +338,8 @@ impl<'a> Bench<'a> {
         record.n_train = split.train.len();
         record.n_test = split.test.len();
         record.seed = self.fit_seed(cell).number();
-        record
-            .extra
-            .insert("split_hash".into(), split.hash.clone().into());
-        record
-            .extra
-            .insert("data_hash".into(), self.source.dataset.hash.clone().into());
+        record.extra.insert("split_hash".into(), split.hash.clone().into());
+        record.extra.insert("data_hash".into(), self.source.dataset.hash.clone().into());
         if let Some(encoder) = &self.source.dataset.encoder {
             let hash = encoder.weights_hash.clone();
             record.extra.insert("weights_hash".into(), hash.into());

@@ -16,11 +16,8 @@ pub fn causes(
     todo: impl IntoIterator<Item = usize>,
     known: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let places: HashMap<_, &PlannedCell> = old
-        .cells
-        .iter()
-        .filter_map(|cell| Some((place(old, cell)?, cell)))
-        .collect();
+    let places: HashMap<_, &PlannedCell> =
+        old.cells.iter().filter_map(|cell| Some((place(old, cell)?, cell))).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut found: HashMap<(usize, usize, usize, usize), String> = HashMap::new();
     for index in todo {
@@ -32,9 +29,7 @@ pub fn causes(
             continue;
         }
         let key = (cell.dataset, cell.method, cell.split, cell.training_seed);
-        let cause = found
-            .entry(key)
-            .or_insert_with(|| cause(old, before, new, cell));
+        let cause = found.entry(key).or_insert_with(|| cause(old, before, new, cell));
         *counts.entry(cause.clone()).or_default() += 1;
     }
     let sentence = |(cause, count): (String, usize)| match count {

@@ -30,10 +30,7 @@ impl Estimate {
     }
 
     fn and(self, other: Self) -> Self {
-        Self {
-            flops: self.flops + other.flops,
-            bytes: self.bytes.max(other.bytes),
-        }
+        Self { flops: self.flops + other.flops, bytes: self.bytes.max(other.bytes) }
     }
 }
 
@@ -77,10 +74,7 @@ fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Estimate {
     };
     let side = f64::from(encoder.spec.size);
     let area = (side / f64::from(EncoderSpec::SIZE)).powi(2);
-    let (n, n_test) = (
-        shape.n as f64,
-        prepared.plan.datasets[cell.dataset].n_test as f64,
-    );
+    let (n, n_test) = (shape.n as f64, prepared.plan.datasets[cell.dataset].n_test as f64);
     let of = |training: &Training| {
         if training.fine_tune == 0 {
             return Estimate::default();
@@ -112,10 +106,7 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         let factor = shape.rank.map_or(0.0, |_| n * columns);
         let kernel = match candidates.entry.is_network {
             // The samples and their cast copies.
-            true => Cost {
-                flops: 0.0,
-                bytes: 24.0 * dims * (n + n_test),
-            },
+            true => Cost { flops: 0.0, bytes: 24.0 * dims * (n + n_test) },
             false => Cost {
                 flops: columns * (n + n_test) * (2.0 * dims + 20.0) + 2.0 * columns * factor,
                 // The kernel matrices, and the samples with their centred and cast copies.
@@ -130,35 +121,17 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
                 // The kernel matrix once more, one added everywhere.
                 let has_bias = point.params.get("bias") == Some(&Value::Bool(true));
                 let biased = if has_bias { 8.0 * n * columns } else { 0.0 };
-                Cost {
-                    flops,
-                    bytes: bytes + biased,
-                }
+                Cost { flops, bytes: bytes + biased }
             })
-            .fold(
-                Estimate {
-                    flops: 0.0,
-                    bytes: kernel.bytes,
-                },
-                |sum, cost| Estimate {
-                    flops: sum.flops + cost.flops + kernel.flops / candidates.points.len() as f64,
-                    bytes: sum.bytes.max(kernel.bytes + cost.bytes),
-                },
-            )
+            .fold(Estimate { flops: 0.0, bytes: kernel.bytes }, |sum, cost| Estimate {
+                flops: sum.flops + cost.flops + kernel.flops / candidates.points.len() as f64,
+                bytes: sum.bytes.max(kernel.bytes + cost.bytes),
+            })
     };
     let points = candidates.points.len() as f64;
     let all_points = one(shape, dataset.n_test as f64).and(images(prepared, cell, shape));
-    let last = Estimate {
-        flops: all_points.flops / points,
-        ..all_points
-    };
-    let Some(select) = prepared
-        .plan
-        .experiment
-        .select
-        .as_ref()
-        .filter(|_| points > 1.0)
-    else {
+    let last = Estimate { flops: all_points.flops / points, ..all_points };
+    let Some(select) = prepared.plan.experiment.select.as_ref().filter(|_| points > 1.0) else {
         return last;
     };
     let (n, rounds) = match select.on {
@@ -170,16 +143,9 @@ pub(super) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
     };
     let rank = shape.rank.map(|rank| rank.min(n));
     let inner = one(Shape { n, rank, ..shape }, n as f64 / select.folds as f64);
-    let repeats = if select.once {
-        1.0 / dataset.splits.len().max(1) as f64
-    } else {
-        1.0
-    };
+    let repeats = if select.once { 1.0 / dataset.splits.len().max(1) as f64 } else { 1.0 };
     let flops = inner.flops * rounds as f64 * repeats;
     // A sweep keeps two inverses, see `npsvc::Sweep`.
     let kept = rank.map_or(16.0 * n as f64 * n as f64, |_| 0.0);
-    last.and(Estimate {
-        flops,
-        bytes: last.bytes + inner.bytes + kept,
-    })
+    last.and(Estimate { flops, bytes: last.bytes + inner.bytes + kept })
 }

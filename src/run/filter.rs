@@ -47,26 +47,12 @@ impl Filter {
         let list = |names: Vec<&str>| names.join("`, `");
         Some(match self {
             Self::Dataset(name) => {
-                let known = plan
-                    .datasets
-                    .iter()
-                    .map(|dataset| dataset.name.as_str())
-                    .collect();
-                format!(
-                    "no dataset `{name}` in this experiment, expected one of `{}`",
-                    list(known)
-                )
+                let known = plan.datasets.iter().map(|dataset| dataset.name.as_str()).collect();
+                format!("no dataset `{name}` in this experiment, expected one of `{}`", list(known))
             }
             Self::Method(name) => {
-                let known = plan
-                    .methods
-                    .iter()
-                    .map(|method| method.label.as_str())
-                    .collect();
-                format!(
-                    "no method `{name}` in this experiment, expected one of `{}`",
-                    list(known)
-                )
+                let known = plan.methods.iter().map(|method| method.label.as_str()).collect();
+                format!("no method `{name}` in this experiment, expected one of `{}`", list(known))
             }
             Self::Split(split) => format!("no split {split} in this experiment, they count from 0"),
             Self::Seed(seed) => {
@@ -92,9 +78,7 @@ impl FromStr for Filter {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = "expected dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER";
-        let (key, value) = text
-            .split_once('=')
-            .ok_or_else(|| format!("no `=`, {expected}"))?;
+        let (key, value) = text.split_once('=').ok_or_else(|| format!("no `=`, {expected}"))?;
         let (key, value) = (key.trim(), value.trim());
         let number = || {
             let number = value.parse::<usize>();

@@ -25,10 +25,7 @@ impl Folder {
     /// Opens the ledger of the part called `part`, or the folder's own. A run of the whole and runs of
     /// shards keep each other out; shards do not.
     pub fn open(path: &Path, part: Option<&str>) -> Result<Self, RunError> {
-        let error = |source| RunError::Output {
-            path: path.to_path_buf(),
-            source,
-        };
+        let error = |source| RunError::Output { path: path.to_path_buf(), source };
         let own = path.join(ledger::FILE);
         let (ledger, holder) = match part {
             None => (own.clone(), path.join(".run.pid")),
@@ -58,11 +55,7 @@ impl Folder {
             return Err(locked(path, &rival));
         }
         std::fs::write(&holder, std::process::id().to_string()).map_err(error)?;
-        Ok(Self {
-            path: path.to_path_buf(),
-            holder,
-            writer: Mutex::new(writer),
-        })
+        Ok(Self { path: path.to_path_buf(), holder, writer: Mutex::new(writer) })
     }
 
     /// Nothing has been computed yet.
@@ -70,17 +63,11 @@ impl Folder {
         if source.kind() == io::ErrorKind::InvalidData {
             return RunError::Damaged(source);
         }
-        RunError::Output {
-            path: self.path.clone(),
-            source,
-        }
+        RunError::Output { path: self.path.clone(), source }
     }
 
     pub fn error(&self, source: io::Error) -> RunError {
-        RunError::Record {
-            path: self.path.clone(),
-            source,
-        }
+        RunError::Record { path: self.path.clone(), source }
     }
 
     pub fn read(&self) -> Result<Contents, RunError> {
@@ -89,18 +76,12 @@ impl Folder {
 
     /// Waits until all records are on the disk.
     pub fn sync(&self) -> Result<(), RunError> {
-        let mut writer = self
-            .writer
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
         writer.sync().map_err(|source| self.error(source))
     }
 
     pub fn append(&self, record: &Record) -> Result<(), RunError> {
-        let mut writer = self
-            .writer
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
         writer.append(record).map_err(|source| self.error(source))
     }
 
@@ -153,10 +134,7 @@ impl Folder {
 
     /// Copies the map of a cell, if it has one, from another results folder.
     pub fn take_embedding(&self, cell: &str, other: &Path) -> Result<(), RunError> {
-        let (from, to) = (
-            Embedding::path(other, cell),
-            Embedding::path(&self.path, cell),
-        );
+        let (from, to) = (Embedding::path(other, cell), Embedding::path(&self.path, cell));
         if !from.exists() {
             return Ok(());
         }
@@ -215,10 +193,7 @@ impl Drop for Folder {
 
 /// An error if a run is writing to the folder at `path`.
 pub fn refuse_locked(path: &Path) -> Result<(), RunError> {
-    let error = |source| RunError::Output {
-        path: path.to_path_buf(),
-        source,
-    };
+    let error = |source| RunError::Output { path: path.to_path_buf(), source };
     let ledgers = ledger::ledgers(path).map_err(error)?;
     match in_use(&ledgers).map_err(error)? {
         Some(rival) => Err(locked(path, &rival)),
@@ -253,8 +228,5 @@ fn locked(path: &Path, ledger: &Path) -> RunError {
         _ => ledger.with_extension("pid"),
     };
     let holder = std::fs::read_to_string(holder).ok();
-    RunError::Locked {
-        path: path.to_path_buf(),
-        holder: holder.map(|pid| pid.trim().to_owned()),
-    }
+    RunError::Locked { path: path.to_path_buf(), holder: holder.map(|pid| pid.trim().to_owned()) }
 }

@@ -58,21 +58,15 @@ impl Former {
         // The plan's own row is the first, but a former spec may have had more splits of the same data.
         let hash = known.first()?.row.hash.clone();
         known.retain(|known| known.row.hash == hash);
-        let most = known
-            .into_iter()
-            .rev()
-            .max_by_key(|known| known.row.splits.len())?;
-        let Remembered {
-            splits, mut row, ..
-        } = most;
+        let most = known.into_iter().rev().max_by_key(|known| known.row.splits.len())?;
+        let Remembered { splits, mut row, .. } = most;
         // A dataset with its own split has that one, however many are asked for.
         let is_drawn =
             row.splits.len() == splits.repeats && row.n_train == splits.train_size(row.samples);
         if is_drawn {
             let repeats = experiment.splits.repeats;
             row.splits.truncate(repeats);
-            row.splits
-                .extend((row.splits.len()..repeats).map(unknown_split));
+            row.splits.extend((row.splits.len()..repeats).map(unknown_split));
         }
         Some(row)
     }
@@ -84,9 +78,7 @@ impl Former {
     /// The finished cells of a dataset.
     pub fn finished_of<'a>(&'a self, dataset: &'a str) -> impl Iterator<Item = &'a str> {
         let cells = self.finished().iter();
-        cells
-            .filter(move |(_, of)| *of == dataset)
-            .map(|(cell, _)| cell.as_str())
+        cells.filter(move |(_, of)| *of == dataset).map(|(cell, _)| cell.as_str())
     }
 
     /// Datasets that are absent here, with the number of finished cells that the spec describes in other words than
@@ -99,11 +91,7 @@ impl Former {
 
     /// Finished cells that are not in the plan any more: all of them, and those that `part` does not compute again.
     pub fn leaving(&self, prepared: &Prepared, part: &Part) -> (usize, usize) {
-        let Some(former) = self
-            .plan
-            .as_ref()
-            .filter(|plan| !plan.describes(&prepared.plan))
-        else {
+        let Some(former) = self.plan.as_ref().filter(|plan| !plan.describes(&prepared.plan)) else {
             return (0, 0);
         };
         let plan = &prepared.plan;
@@ -129,10 +117,7 @@ impl Former {
                 && self.is_finished(&cell.cell)
         });
         let leaving: Vec<_> = leaving.map(|cell| place(former, cell)).collect();
-        let for_good = leaving
-            .iter()
-            .filter(|place| skipped.contains(*place))
-            .count();
+        let for_good = leaving.iter().filter(|place| skipped.contains(*place)).count();
         (leaving.len(), for_good)
     }
 
@@ -146,8 +131,7 @@ impl Former {
             .map(|(place, cell)| (place, cell.cell.as_str()))
             .collect();
         let now = places(plan, dataset);
-        now.filter(|(place, cell)| finished.get(place).is_some_and(|was| *was != cell.cell))
-            .count()
+        now.filter(|(place, cell)| finished.get(place).is_some_and(|was| *was != cell.cell)).count()
     }
 
     fn finished(&self) -> &HashMap<String, String> {
@@ -172,12 +156,10 @@ fn places<'a>(
     dataset: &'a str,
 ) -> impl Iterator<Item = ((&'a str, usize, usize), &'a PlannedCell)> {
     let cells = plan.cells.iter();
-    cells
-        .filter(move |cell| plan.datasets[cell.dataset].name == dataset)
-        .map(|cell| {
-            let label = plan.methods[cell.method].label.as_str();
-            ((label, cell.split, cell.training_seed), cell)
-        })
+    cells.filter(move |cell| plan.datasets[cell.dataset].name == dataset).map(|cell| {
+        let label = plan.methods[cell.method].label.as_str();
+        ((label, cell.split, cell.training_seed), cell)
+    })
 }
 
 /// Takes the place of the hash of a split whose samples are not known.

@@ -91,24 +91,15 @@ pub fn compare(before: (&Plan, &Contents), after: (&Plan, &Contents)) -> Compari
     for (place, &now) in &after {
         match before.get(place) {
             None => comparison.new += 1,
-            Some(&then) => pairs
-                .entry((place.0, place.1))
-                .or_default()
-                .push((then, now)),
+            Some(&then) => pairs.entry((place.0, place.1)).or_default().push((then, now)),
         }
     }
-    comparison.gone = before
-        .keys()
-        .filter(|place| !after.contains_key(*place))
-        .count();
+    comparison.gone = before.keys().filter(|place| !after.contains_key(*place)).count();
     for ((dataset, label), pairs) in pairs {
         let of = pairs.len();
         let mean = |part: fn(&(f64, f64)) -> f64| pairs.iter().map(part).sum::<f64>() / of as f64;
         let distances = pairs.iter().map(|(then, now)| (now - then).abs());
-        let splits = distances
-            .clone()
-            .filter(|distance| *distance != 0.0)
-            .count();
+        let splits = distances.clone().filter(|distance| *distance != 0.0).count();
         comparison.same += of - splits;
         if splits > 0 {
             comparison.moved.push(Moved {
@@ -136,12 +127,7 @@ fn accuracies<'a>(
     let cells = plan.cells.iter().filter_map(|cell| {
         let accuracy = latest.get(cell.cell.as_str())?.accuracy?;
         let (dataset, method) = (&plan.datasets[cell.dataset], &plan.methods[cell.method]);
-        let place = (
-            &*dataset.name,
-            &*method.label,
-            cell.split,
-            cell.training_seed,
-        );
+        let place = (&*dataset.name, &*method.label, cell.split, cell.training_seed);
         Some((place, accuracy))
     });
     cells.collect()
@@ -158,15 +144,7 @@ impl fmt::Display for Comparison {
             write!(f, ", {} are new", self.new)?;
         }
         for one in &self.moved {
-            let Moved {
-                dataset,
-                label,
-                before,
-                after,
-                splits,
-                of,
-                most,
-            } = one;
+            let Moved { dataset, label, before, after, splits, of, most } = one;
             let shift = after - before;
             write!(
                 f,
@@ -187,14 +165,7 @@ mod tests {
         for name in ["results/x.old-1", "x.old-12", "a.old-1.old-3"] {
             assert!(is_set_aside(Path::new(name)), "{name}");
         }
-        for name in [
-            "results/x",
-            "x.old",
-            "x.old-",
-            "x.old-a",
-            ".old-1",
-            "x.old-1/y",
-        ] {
+        for name in ["results/x", "x.old", "x.old-", "x.old-a", ".old-1", "x.old-1/y"] {
             assert!(!is_set_aside(Path::new(name)), "{name}");
         }
     }

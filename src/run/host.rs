@@ -41,26 +41,15 @@ fn source_folder(told: OsString) -> Option<PathBuf> {
 
 fn commit_of(folder: &Path) -> Option<String> {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git")
-            .arg("-C")
-            .arg(folder)
-            .args(arguments)
-            .output()
-            .ok()?;
+        let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
     // A source tree without a repository of its own may lie in somebody else's.
     let is_root = git(&["rev-parse", "--show-prefix"])?.is_empty();
     let hash = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changes = git(&[
-        "status",
-        "--porcelain",
-        "--untracked-files=no",
-        "--",
-        "src",
-        "Cargo.toml",
-    ])?;
+    let changes =
+        git(&["status", "--porcelain", "--untracked-files=no", "--", "src", "Cargo.toml"])?;
     is_root.then_some(if changes.is_empty() { hash } else { hash + "+" })
 }
 

@@ -86,20 +86,13 @@ pub(super) fn all_settings(experiment: &Experiment, candidates: &[Candidates]) -
         is_network: candidates.entry.is_network,
         is_tuned: candidates.points.len() > 1,
     };
-    Settings {
-        methods: candidates.iter().map(one).collect(),
-        seeds: experiment.splits.seeds,
-    }
+    Settings { methods: candidates.iter().map(one).collect(), seeds: experiment.splits.seeds }
 }
 
 /// The part of a cell's identity that a method's cells have in common, as a JSON object.
 fn settings_of(experiment: &Experiment, candidates: &Candidates) -> String {
     let is_tuned = candidates.points.len() > 1;
-    let points: Vec<Value> = candidates
-        .points
-        .iter()
-        .map(|point| point.params.clone())
-        .collect();
+    let points: Vec<Value> = candidates.points.iter().map(|point| point.params.clone()).collect();
     let mut settings = json!({
         "seed": experiment.seed,
         "kernel": experiment.kernel,
@@ -143,9 +136,6 @@ mod tests {
         let whole = json!({"dataset": "a", "split": 3, "seed": 1}).to_string();
         let digest = Sha256::digest(whole.as_bytes());
         let expected: String = digest.iter().take(12).map(|b| format!("{b:02x}")).collect();
-        assert_eq!(
-            identity(&place.to_string(), &settings.to_string()),
-            expected
-        );
+        assert_eq!(identity(&place.to_string(), &settings.to_string()), expected);
     }
 }

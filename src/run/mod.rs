@@ -149,10 +149,7 @@ pub enum RunError {
     Worker(io::Error),
     #[error("another run is writing to {}{}", .path.display(), .holder.as_ref().map_or_else(String::new, |pid| format!(" (process {pid})")))]
     #[diagnostic(help("wait for it to end, or choose another folder with --out"))]
-    Locked {
-        path: PathBuf,
-        holder: Option<String>,
-    },
+    Locked { path: PathBuf, holder: Option<String> },
 }
 
 /// Runs what the ledger of `options.out` lacks. Sets nothing on fire when `interrupted` becomes
@@ -193,10 +190,7 @@ pub fn run(
     let isolation = options.isolation.as_ref().map(|isolation| {
         let setup = |device: &String| Setup {
             experiment: prepared.plan.experiment.clone(),
-            circumstances: Circumstances {
-                device: device.clone(),
-                ..circumstances.clone()
-            },
+            circumstances: Circumstances { device: device.clone(), ..circumstances.clone() },
             data: isolation.data.clone(),
         };
         let setups = match options.devices.as_slice() {
@@ -230,11 +224,7 @@ pub fn run(
     session.work(jobs, threads);
     folder.remove_checkpoints();
     observer.end();
-    if let Some(error) = session
-        .failure
-        .into_inner()
-        .unwrap_or_else(|poison| poison.into_inner())
-    {
+    if let Some(error) = session.failure.into_inner().unwrap_or_else(|poison| poison.into_inner()) {
         return Err(error);
     }
     folder.sync()?;
@@ -255,9 +245,7 @@ pub fn run(
 /// Datasets of which the run includes a cell.
 fn included(prepared: &Prepared, options: &Options) -> BTreeSet<usize> {
     let cells = options.part.cells(&prepared.plan).into_iter();
-    cells
-        .map(|index| prepared.plan.cells[index].dataset)
-        .collect()
+    cells.map(|index| prepared.plan.cells[index].dataset).collect()
 }
 
 /// Rows that the folder keeps although their data changed: those of which the new data has no finished cell yet, and
@@ -285,27 +273,16 @@ fn unrecorded(plan: &Plan, known: &Contents, dir: &Path) -> usize {
     if plan.experiment.record.is_empty() {
         return 0;
     }
-    let done = known
-        .records
-        .iter()
-        .filter(|record| record.status == Status::Ok);
+    let done = known.records.iter().filter(|record| record.status == Status::Ok);
     let done: HashSet<&str> = done.map(|record| record.cell.as_str()).collect();
-    let cells = plan
-        .cells
-        .iter()
-        .filter(|cell| done.contains(cell.cell.as_str()));
-    cells
-        .filter(|cell| recorded::is_missing(plan, cell, dir))
-        .count()
+    let cells = plan.cells.iter().filter(|cell| done.contains(cell.cell.as_str()));
+    cells.filter(|cell| recorded::is_missing(plan, cell, dir)).count()
 }
 
 /// Why cells that the ledger knew under the plan `before` are to be run again.
 fn causes(before: &Plan, plan: &Plan, todo: &Todo, known: &Contents) -> Vec<String> {
     let recorded: HashSet<&str> = known.records.iter().map(|r| r.cell.as_str()).collect();
-    let cells = todo
-        .groups
-        .iter()
-        .flat_map(|group| group.cells.iter().copied());
+    let cells = todo.groups.iter().flat_map(|group| group.cells.iter().copied());
     changes::causes(before, plan, cells, |cell| recorded.contains(cell))
 }
 
@@ -323,24 +300,15 @@ fn parallelism(options: &Options, groups: usize) -> (usize, usize) {
         (None, None) => cores,
     };
     let jobs = jobs.clamp(1, groups.max(1));
-    (
-        jobs,
-        options
-            .threads
-            .unwrap_or_else(|| (cores / jobs).max(1))
-            .max(1),
-    )
+    (jobs, options.threads.unwrap_or_else(|| (cores / jobs).max(1)).max(1))
 }
 
 /// Choices made once per dataset that the ledger already holds.
 fn known_choices(prepared: &Prepared, known: &Contents) -> Choices {
     let mut choices = HashMap::new();
     let once = prepared.plan.experiment.chooses_once();
-    let by_cell: HashMap<&str, &Record> = known
-        .latest()
-        .into_iter()
-        .map(|record| (record.cell.as_str(), record))
-        .collect();
+    let by_cell: HashMap<&str, &Record> =
+        known.latest().into_iter().map(|record| (record.cell.as_str(), record)).collect();
     for cell in prepared.plan.cells.iter().filter(|_| once) {
         let selection = by_cell
             .get(cell.cell.as_str())
@@ -399,17 +367,11 @@ impl Session<'_> {
     /// whose data changed switches its row; the record is on the disk by then, so that the next run switches the row if
     /// this one is killed.
     fn append(&self, dataset: usize, record: Record) -> Result<(), RunError> {
-        let mut written = self
-            .written
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut written = self.written.lock().unwrap_or_else(|poison| poison.into_inner());
         let is_finished = record.status == Status::Ok;
         self.folder.append(&record)?;
         written.push(record);
-        let mut kept = self
-            .kept
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut kept = self.kept.lock().unwrap_or_else(|poison| poison.into_inner());
         if is_finished && kept.remove(&dataset).is_some() {
             self.folder.sync()?;
             self.folder.write_plan(self.prepared, &mut kept)?;
@@ -427,9 +389,7 @@ impl Session<'_> {
             circumstances: &self.circumstances,
             jobs: self.jobs,
             started: humantime::format_rfc3339_seconds(self.started).to_string(),
-            datasets: datasets
-                .map(|index| &self.prepared.plan.datasets[*index])
-                .collect(),
+            datasets: datasets.map(|index| &self.prepared.plan.datasets[*index]).collect(),
         };
         self.folder.add_run(self.part.as_deref(), plan, &origin)
     }
@@ -455,10 +415,7 @@ impl Session<'_> {
             .map(|(isolation, setups)| Worker::new(isolation, &setups[job % setups.len()]));
         while let Some(group) = self.queue.take() {
             if let Err(error) = self.work_group(&group, process.as_mut(), threads) {
-                *self
-                    .failure
-                    .lock()
-                    .unwrap_or_else(|poison| poison.into_inner()) = Some(error);
+                *self.failure.lock().unwrap_or_else(|poison| poison.into_inner()) = Some(error);
                 self.queue.close();
             }
             self.queue.finish(&group);
@@ -502,11 +459,7 @@ impl Session<'_> {
                 }
                 Hands::Worker(worker) => self.run_elsewhere(cell, worker, &on_epoch)?,
             };
-            let Done {
-                record,
-                trace,
-                embedding,
-            } = done;
+            let Done { record, trace, embedding } = done;
             self.folder.write_trace(&record.cell, &trace)?;
             if let Some(embedding) = &embedding {
                 self.folder.write_embedding(&record.cell, embedding)?;
@@ -569,10 +522,7 @@ impl Session<'_> {
 
     /// The choice made once for the dataset of `cell`, where there is one.
     fn known_choice(&self, cell: &PlannedCell) -> Option<Selection> {
-        let choices = self
-            .choices
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let choices = self.choices.lock().unwrap_or_else(|poison| poison.into_inner());
         let slot = choices.get(&(cell.dataset, cell.method))?;
         slot.get()?.clone().ok()
     }
@@ -581,17 +531,12 @@ impl Session<'_> {
         if !self.prepared.plan.experiment.chooses_once() {
             return;
         }
-        let Some(selection) = record
-            .selection
-            .clone()
-            .and_then(|value| serde_json::from_value(value).ok())
+        let Some(selection) =
+            record.selection.clone().and_then(|value| serde_json::from_value(value).ok())
         else {
             return;
         };
-        let mut choices = self
-            .choices
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner());
+        let mut choices = self.choices.lock().unwrap_or_else(|poison| poison.into_inner());
         let slot = choices.entry((cell.dataset, cell.method)).or_default();
         // A choice that another split made first is the same.
         let _ = slot.set(Ok(selection));

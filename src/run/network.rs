@@ -89,13 +89,7 @@ struct Stopwatch {
 impl Stopwatch {
     fn new(slow: usize, all: usize) -> Self {
         let now = Instant::now();
-        Self {
-            begun: now,
-            last: now,
-            slow: slow.min(all),
-            all,
-            measured: [(0, 0.0); 2],
-        }
+        Self { begun: now, last: now, slow: slow.min(all), all, measured: [(0, 0.0); 2] }
     }
 
     /// The epoch number `epoch`, counted from 0, has ended.
@@ -111,18 +105,10 @@ impl Stopwatch {
         *count += 1;
         *sum += seconds;
         let done = epoch + 1;
-        let left = [
-            self.slow.saturating_sub(done),
-            self.all - done.max(self.slow),
-        ];
+        let left = [self.slow.saturating_sub(done), self.all - done.max(self.slow)];
         let times = left.iter().zip(&self.measured);
         let times = times.map(|(&left, &(count, sum))| left as f64 * sum / count.max(1) as f64);
-        Epochs {
-            done,
-            all: self.all,
-            seconds: total,
-            seconds_left: times.sum(),
-        }
+        Epochs { done, all: self.all, seconds: total, seconds_left: times.sum() }
     }
 }
 
@@ -147,10 +133,7 @@ impl Task<'_> {
     pub fn run(self) -> Result<Answers, String> {
         let explain = |error| explain(self.source, &error);
         let dataset = &self.source.dataset;
-        let (samples, test) = (
-            samples(self.source, self.train),
-            samples(self.source, self.test),
-        );
+        let (samples, test) = (samples(self.source, self.train), samples(self.source, self.test));
         let data = TrainingData {
             samples: &samples,
             classes: dataset.classes.len(),
@@ -172,11 +155,7 @@ impl Task<'_> {
             on_epoch: Some(Box::new(on_epoch)),
         };
         let fit = networks::train(self.criterion, &data, self.seed, options).map_err(explain)?;
-        let NetworkFit {
-            network,
-            certificate,
-            trace,
-        } = fit;
+        let NetworkFit { network, certificate, trace } = fit;
         let begun = Instant::now();
         let predicted = network.predict(&test).map_err(explain)?;
         let predict_seconds = begun.elapsed().as_secs_f64();
@@ -184,13 +163,7 @@ impl Task<'_> {
             true => network.represent(&test).map_err(explain)?,
             false => None,
         };
-        Ok(Answers {
-            certificate,
-            trace,
-            predicted,
-            predict_seconds,
-            representation,
-        })
+        Ok(Answers { certificate, trace, predicted, predict_seconds, representation })
     }
 }
 

@@ -228,11 +228,7 @@ fn configure(loaded: &Loaded, is_plan: bool) -> Result<Vec<Candidates>, SpecErro
             }
         }
     }
-    if problems.is_empty() {
-        Ok(candidates)
-    } else {
-        Err(SpecError::new(problems))
-    }
+    if problems.is_empty() { Ok(candidates) } else { Err(SpecError::new(problems)) }
 }
 
 pub(super) fn configure_one(spec: &MethodSpec) -> Result<Candidates, String> {
@@ -243,11 +239,7 @@ pub(super) fn configure_one(spec: &MethodSpec) -> Result<Candidates, String> {
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
     let grid = spec.tuned.clone();
-    Ok(Candidates {
-        entry,
-        points,
-        grid,
-    })
+    Ok(Candidates { entry, points, grid })
 }
 
 fn load(
@@ -277,12 +269,9 @@ fn load(
                 dataset: dataset.name,
             })
         }
-        (Some(_), DatasetSpec::Registered { options, .. }) => encode(
-            dataset,
-            options.encoder.clone().unwrap_or_default(),
-            store,
-            observe,
-        ),
+        (Some(_), DatasetSpec::Registered { options, .. }) => {
+            encode(dataset, options.encoder.clone().unwrap_or_default(), store, observe)
+        }
         _ => Ok(dataset),
     }
 }
@@ -343,10 +332,7 @@ fn vectors(
     _: &Store,
     _: &mut impl FnMut(Loading<'_>),
 ) -> Result<Array2<f64>, DataError> {
-    Err(DataError::Encoder {
-        dataset: dataset.name.clone(),
-        problem: format!("that {NEEDS_DEEP}"),
-    })
+    Err(DataError::Encoder { dataset: dataset.name.clone(), problem: format!("that {NEEDS_DEEP}") })
 }
 
 fn found(
@@ -379,13 +365,7 @@ fn found(
         validation: dataset.validation.as_ref().map(|part| part.hash.clone()),
         notes: dataset.notes.clone(),
     };
-    Ok((
-        Source {
-            dataset: Arc::new(dataset),
-            splits,
-        },
-        planned,
-    ))
+    Ok((Source { dataset: Arc::new(dataset), splits }, planned))
 }
 
 /// The row of a dataset that is neither on this machine nor in the results folder. Its cells are planned
@@ -432,15 +412,10 @@ fn check_shapes(
     datasets: &[PlannedDataset],
 ) -> Result<(), SpecError> {
     let mut problems: Vec<Problem> = Vec::new();
-    for dataset in datasets
-        .iter()
-        .filter(|dataset| dataset.unavailable.is_none())
-    {
+    for dataset in datasets.iter().filter(|dataset| dataset.unavailable.is_none()) {
         for (index, method) in candidates.iter().enumerate() {
             let refused = method.points.iter().find_map(|point| {
-                point
-                    .check_shape(smallest_fit(&loaded.experiment, method, dataset))
-                    .err()
+                point.check_shape(smallest_fit(&loaded.experiment, method, dataset)).err()
             });
             if let Some(bad) = refused {
                 let path = ["methods", &index.to_string(), &bad.parameter];
@@ -449,11 +424,7 @@ fn check_shapes(
             }
         }
     }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(SpecError::new(problems))
-    }
+    if problems.is_empty() { Ok(()) } else { Err(SpecError::new(problems)) }
 }
 
 /// The smallest training set a method meets: a fold's, where parameters are chosen.
@@ -477,10 +448,7 @@ fn planned_methods(experiment: &Experiment, candidates: &[Candidates]) -> Vec<Pl
         .zip(candidates)
         .map(|(spec, candidates)| PlannedMethod {
             method: spec.method.clone(),
-            label: spec
-                .label
-                .clone()
-                .unwrap_or_else(|| candidates.entry.info.title.to_owned()),
+            label: spec.label.clone().unwrap_or_else(|| candidates.entry.info.title.to_owned()),
             scheme: candidates.scheme(),
             points: candidates.points.len(),
         })
@@ -503,10 +471,7 @@ impl Candidates {
     /// The scheme, where all points agree on one.
     fn scheme(&self) -> Option<String> {
         let first = self.points.first()?.scheme()?;
-        let agree = self
-            .points
-            .iter()
-            .all(|point| point.scheme() == Some(first));
+        let agree = self.points.iter().all(|point| point.scheme() == Some(first));
         agree.then(|| first.name().to_owned())
     }
 }

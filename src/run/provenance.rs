@@ -45,9 +45,7 @@ pub(super) fn write_plan(
         plan.learn_from(former);
         plan.remember(former);
     }
-    let is_same = former
-        .as_ref()
-        .is_some_and(|former| former.describes(&plan));
+    let is_same = former.as_ref().is_some_and(|former| former.describes(&plan));
     write_spec(folder, prepared)?;
     grow_splits(folder, prepared, &plan)?;
     if !is_same {
@@ -137,12 +135,7 @@ pub(super) fn add_run(
     plan: &Plan,
     origin: &Origin<'_>,
 ) -> io::Result<()> {
-    let Origin {
-        circumstances,
-        jobs,
-        started,
-        datasets,
-    } = origin;
+    let Origin { circumstances, jobs, started, datasets } = origin;
     let mut entry = json!({
         "version": circumstances.version,
         "git": circumstances.git,
@@ -200,11 +193,7 @@ pub(super) fn repair(folder: &Path, plan: &Plan, known: &Contents) -> io::Result
     };
     let mut has_changed = false;
     let data = provenance.get_mut("data").and_then(Value::as_array_mut);
-    for entry in data
-        .into_iter()
-        .flatten()
-        .filter(|entry| entry["sha256"] == "")
-    {
+    for entry in data.into_iter().flatten().filter(|entry| entry["sha256"] == "") {
         let rows = plan.datasets.iter().enumerate();
         let found = rows
             .filter(|(_, row)| entry["name"] == row.name.as_str() && !row.hash.is_empty())

@@ -19,10 +19,7 @@ pub fn take_over(
     known: &mut Contents,
     other: &Path,
 ) -> Result<usize, RunError> {
-    let read_error = |source| RunError::Reuse {
-        path: other.to_path_buf(),
-        source,
-    };
+    let read_error = |source| RunError::Reuse { path: other.to_path_buf(), source };
     let theirs = ledger::read_folder(other).map_err(read_error)?;
     let theirs: HashMap<&str, &Record> = theirs
         .latest()

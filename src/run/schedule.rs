@@ -41,10 +41,7 @@ impl Queue {
             handed_out: 0,
             closed: false,
         };
-        Self {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        }
+        Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// The first group that fits now; waits while others hold the memory. `None` when all is done.
@@ -64,10 +61,7 @@ impl Queue {
                 state.handed_out += 1;
                 return Some(group);
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(|poison| poison.into_inner());
+            state = self.changed.wait(state).unwrap_or_else(|poison| poison.into_inner());
         }
     }
 
@@ -93,9 +87,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poison| poison.into_inner())
+        self.state.lock().unwrap_or_else(|poison| poison.into_inner())
     }
 }
 
@@ -104,12 +96,7 @@ mod tests {
     use super::*;
 
     fn group(dataset: usize, bytes: f64) -> Group {
-        Group {
-            dataset,
-            split: 0,
-            cells: Vec::new(),
-            bytes,
-        }
+        Group { dataset, split: 0, cells: Vec::new(), bytes }
     }
 
     #[test]
@@ -126,10 +113,7 @@ mod tests {
     #[test]
     fn rounding_keeps_no_group_waiting_for_ever() {
         let (budget, part) = (0.9, 0.2);
-        let queue = Queue::new(
-            vec![group(0, part), group(1, part), group(2, budget)],
-            budget,
-        );
+        let queue = Queue::new(vec![group(0, part), group(1, part), group(2, budget)], budget);
         let (first, second) = (queue.take().unwrap(), queue.take().unwrap());
         queue.finish(&first);
         queue.finish(&second);

@@ -82,9 +82,7 @@ impl Scored {
 
 /// Drops the worse half of the points that are left, of equals the later ones.
 fn halve(points: &mut [Scored], folds: usize) {
-    let mut alive: Vec<usize> = (0..points.len())
-        .filter(|&i| points[i].is_alive())
-        .collect();
+    let mut alive: Vec<usize> = (0..points.len()).filter(|&i| points[i].is_alive()).collect();
     let keep = alive.len().div_ceil(2);
     alive.sort_by(|&a, &b| {
         let (a, b) = (points[a].mean_so_far(), points[b].mean_so_far());
@@ -116,10 +114,8 @@ pub fn select(
     let begun = Instant::now();
     let split = if settings.once { 0 } else { split };
     let rounds = rounds(settings, source, split, seed);
-    let samples = rounds
-        .iter()
-        .flat_map(|round| &round.score)
-        .collect::<std::collections::HashSet<_>>();
+    let samples =
+        rounds.iter().flat_map(|round| &round.score).collect::<std::collections::HashSet<_>>();
     let mut points: Vec<Scored> = candidates
         .points
         .iter()
@@ -137,15 +133,7 @@ pub fn select(
             SelectOn::Test => seed.clone(),
             SelectOn::Training | SelectOn::Validation => seed.child(format!("fold {number}")),
         };
-        score_round(
-            experiment,
-            source,
-            round,
-            candidates,
-            &seed,
-            means,
-            &mut points,
-        );
+        score_round(experiment, source, round, candidates, &seed, means, &mut points);
         if settings.halving && number + 1 < rounds.len() {
             halve(&mut points, number + 1);
         }
@@ -154,10 +142,7 @@ pub fn select(
         point.mean = Some(point.mean_so_far());
     }
     let chosen = best(&points).ok_or_else(|| {
-        let reason = points
-            .iter()
-            .find_map(|point| point.error.clone())
-            .unwrap_or_default();
+        let reason = points.iter().find_map(|point| point.error.clone()).unwrap_or_default();
         format!("no parameter point could be fitted; the first failed because {reason}")
     })?;
     let samples = samples.len();
@@ -188,10 +173,7 @@ fn rounds(settings: &Select, source: &Source, split: usize, seed: &Seed) -> Vec<
         SelectOn::Test => Some(&outer.test),
     };
     if let Some(score) = score {
-        return vec![Round {
-            fit: outer.train.clone(),
-            score: score.clone(),
-        }];
+        return vec![Round { fit: outer.train.clone(), score: score.clone() }];
     }
     let labels =
         |index: &[usize]| -> Vec<usize> { index.iter().map(|&i| source.dataset.y[i]).collect() };
@@ -207,15 +189,9 @@ fn rounds(settings: &Select, source: &Source, split: usize, seed: &Seed) -> Vec<
             let mut is_scored = vec![false; samples.len()];
             fold.iter().for_each(|&i| is_scored[i] = true);
             let pick = |scored: bool| {
-                (0..samples.len())
-                    .filter(|&i| is_scored[i] == scored)
-                    .map(|i| samples[i])
-                    .collect()
+                (0..samples.len()).filter(|&i| is_scored[i] == scored).map(|i| samples[i]).collect()
             };
-            Round {
-                fit: pick(false),
-                score: pick(true),
-            }
+            Round { fit: pick(false), score: pick(true) }
         })
         .filter(|round: &Round| !round.score.is_empty())
         .collect()
@@ -230,26 +206,14 @@ fn score_round(
     means: Means<'_>,
     points: &mut [Scored],
 ) {
-    let alive: Vec<usize> = (0..points.len())
-        .filter(|&index| points[index].is_alive())
-        .collect();
+    let alive: Vec<usize> = (0..points.len()).filter(|&index| points[index].is_alive()).collect();
     let results = match candidates.entry.is_network {
         true => score_networks(source, round, candidates, &alive, seed, means),
-        false => score_kernels(
-            experiment,
-            source,
-            round,
-            candidates,
-            &alive,
-            seed,
-            means.threads,
-        ),
+        false => score_kernels(experiment, source, round, candidates, &alive, seed, means.threads),
     };
     for (index, predicted) in results {
         match predicted {
-            Ok(predicted) => points[index]
-                .scores
-                .push(accuracy(source, round, &predicted)),
+            Ok(predicted) => points[index].scores.push(accuracy(source, round, &predicted)),
             Err(error) => points[index].error = Some(error),
         }
     }
@@ -308,12 +272,7 @@ fn score_kernels(
     seed: &Seed,
     threads: usize,
 ) -> Vec<Predicted> {
-    let every = |error: String| {
-        alive
-            .iter()
-            .map(|&index| (index, Err(error.clone())))
-            .collect()
-    };
+    let every = |error: String| alive.iter().map(|&index| (index, Err(error.clone()))).collect();
     let set = match source.training_set(experiment, &round.fit, threads) {
         Ok(set) => set,
         Err(error) => return every(error),
@@ -323,15 +282,11 @@ fn score_kernels(
         Err(error) => return every(error.to_string()),
     };
     set.prepare();
-    let points: Vec<&dyn Method> = (alive.iter())
-        .filter_map(|&index| candidates.points[index].kernel_method())
-        .collect();
+    let points: Vec<&dyn Method> =
+        (alive.iter()).filter_map(|&index| candidates.points[index].kernel_method()).collect();
     let predict = |index: usize, model: Result<Model, FitError>| {
         let predicted = model.map(|model| model.predict_from(&cross));
-        (
-            alive[index],
-            predicted.map_err(|error| source.explain(&error)),
-        )
+        (alive[index], predicted.map_err(|error| source.explain(&error)))
     };
     set.sweep().run(&points, seed, predict)
 }
@@ -363,9 +318,8 @@ mod tests {
 
     #[test]
     fn halving_drops_the_worse_half_and_of_equals_the_later() {
-        let mut points: Vec<Scored> = [50.0, 90.0, 70.0, 90.0, 70.0]
-            .map(|score| scored(&[score]))
-            .into();
+        let mut points: Vec<Scored> =
+            [50.0, 90.0, 70.0, 90.0, 70.0].map(|score| scored(&[score])).into();
         halve(&mut points, 1);
         let dropped: Vec<_> = points.iter().map(|point| point.dropped).collect();
         assert_eq!(dropped, [Some(1), None, None, None, Some(1)]);

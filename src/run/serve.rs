@@ -22,15 +22,9 @@ pub fn serve() -> io::Result<()> {
     };
     let setup: Setup = serde_json::from_str(&first)?;
     let threads = setup.circumstances.threads;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(io::Error::other)?;
-    let server = Server {
-        setup,
-        requests,
-        choices: Choices::default(),
-    };
+    let pool =
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
+    let server = Server { setup, requests, choices: Choices::default() };
     pool.install(move || server.work())
 }
 
@@ -61,10 +55,7 @@ impl Server {
         while let Some(request) = next {
             let dataset = request.dataset;
             // Choices are filed under the one dataset that is held.
-            self.choices
-                .lock()
-                .unwrap_or_else(|poison| poison.into_inner())
-                .clear();
+            self.choices.lock().unwrap_or_else(|poison| poison.into_inner()).clear();
             next = match self.prepare(dataset) {
                 Ok(prepared) => self.work_dataset(&prepared, request)?,
                 Err(reason) => {
@@ -116,9 +107,7 @@ impl Server {
                     self.work_split(prepared, &bench, request)?
                 }
                 None => {
-                    answer(&Answer::Refused(
-                        "the data is no longer on this machine".into(),
-                    ))?;
+                    answer(&Answer::Refused("the data is no longer on this machine".into()))?;
                     self.next()?
                 }
             };
@@ -153,10 +142,7 @@ impl Server {
         };
         if let Some(selection) = request.selection {
             let slot = Arc::new(OnceLock::from(Ok(selection)));
-            let mut choices = self
-                .choices
-                .lock()
-                .unwrap_or_else(|poison| poison.into_inner());
+            let mut choices = self.choices.lock().unwrap_or_else(|poison| poison.into_inner());
             choices.insert((cell.dataset, cell.method), slot);
         }
         answer(&Answer::Started)?;

@@ -23,9 +23,7 @@ pub struct Shard {
 impl Shard {
     /// `None` unless `1 <= number <= count`.
     pub fn new(number: usize, count: usize) -> Option<Self> {
-        (1..=count)
-            .contains(&number)
-            .then_some(Self { number, count })
+        (1..=count).contains(&number).then_some(Self { number, count })
     }
 
     fn has(self, group: usize) -> bool {
@@ -128,14 +126,8 @@ mod tests {
     #[test]
     fn a_part_of_a_part_has_a_ledger_of_its_own() {
         let shard = Shard::new(1, 4);
-        let whole = Part {
-            shard,
-            ..Part::default()
-        };
-        let some = |value: &str| Part {
-            only: vec![value.parse().unwrap()],
-            shard,
-        };
+        let whole = Part { shard, ..Part::default() };
+        let some = |value: &str| Part { only: vec![value.parse().unwrap()], shard };
         assert_eq!(whole.name().unwrap(), "1-of-4");
         assert_ne!(some("method=svm").name(), whole.name());
         assert_ne!(some("method=svm").name(), some("method=twsvm").name());

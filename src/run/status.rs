@@ -24,18 +24,11 @@ pub struct FolderStatus {
 
 /// How far the ledgers of a results folder are with its plan.
 pub fn folder_status(plan: &Plan, contents: &Contents) -> FolderStatus {
-    let latest: HashMap<&str, &Record> = contents
-        .latest()
-        .into_iter()
-        .map(|record| (record.cell.as_str(), record))
-        .collect();
+    let latest: HashMap<&str, &Record> =
+        contents.latest().into_iter().map(|record| (record.cell.as_str(), record)).collect();
     let mut status = FolderStatus {
         name: plan.experiment.name.clone(),
-        datasets: plan
-            .datasets
-            .iter()
-            .map(|dataset| (dataset.name.clone(), 0, 0))
-            .collect(),
+        datasets: plan.datasets.iter().map(|dataset| (dataset.name.clone(), 0, 0)).collect(),
         ..FolderStatus::default()
     };
     let mut seconds: HashMap<(usize, usize), (f64, usize)> = HashMap::new();
@@ -94,9 +87,6 @@ fn add_reason(status: &mut FolderStatus, reason: &str) {
 
 /// Seconds a finished cell took, its choice of parameters included.
 fn spent(record: &Record) -> Option<f64> {
-    let selection = record
-        .selection
-        .as_ref()
-        .and_then(|selection| selection["seconds"].as_f64());
+    let selection = record.selection.as_ref().and_then(|selection| selection["seconds"].as_f64());
     Some(record.fit_seconds? + record.predict_seconds? + selection.unwrap_or(0.0))
 }

@@ -21,23 +21,11 @@ pub struct Todo {
 impl Todo {
     pub fn new(prepared: &Prepared, options: &Options, known: &Contents) -> Self {
         let plan = &prepared.plan;
-        let settled: HashMap<&str, &Record> = known
-            .latest()
-            .into_iter()
-            .map(|record| (record.cell.as_str(), record))
-            .collect();
-        let budget = options
-            .memory
-            .or_else(memory::budget)
-            .map_or(f64::INFINITY, |b| b as f64);
-        let mut todo = Self {
-            groups: vec![],
-            skipped: vec![],
-            cells: 0,
-            resumed: 0,
-            work: 0.0,
-            budget,
-        };
+        let settled: HashMap<&str, &Record> =
+            known.latest().into_iter().map(|record| (record.cell.as_str(), record)).collect();
+        let budget = options.memory.or_else(memory::budget).map_or(f64::INFINITY, |b| b as f64);
+        let mut todo =
+            Self { groups: vec![], skipped: vec![], cells: 0, resumed: 0, work: 0.0, budget };
         let mut groups: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
         for index in options.part.cells(plan) {
             let cell = &plan.cells[index];
@@ -79,12 +67,7 @@ impl Todo {
             let key = (cell.dataset, cell.split, apart);
             let at = *groups.entry(key).or_insert_with(|| {
                 let (dataset, split) = (cell.dataset, cell.split);
-                todo.groups.push(Group {
-                    dataset,
-                    split,
-                    cells: Vec::new(),
-                    bytes: 0.0,
-                });
+                todo.groups.push(Group { dataset, split, cells: Vec::new(), bytes: 0.0 });
                 todo.groups.len() - 1
             });
             let group = &mut todo.groups[at];

@@ -75,11 +75,7 @@ pub(super) struct Done {
 impl Done {
     pub fn new(record: Record, beside: Beside) -> Self {
         let line = |row| serde_json::to_string(row).expect("a row is numbers") + "\n";
-        Self {
-            record,
-            trace: beside.trace.iter().map(line).collect(),
-            embedding: beside.embedding,
-        }
+        Self { record, trace: beside.trace.iter().map(line).collect(), embedding: beside.embedding }
     }
 }
 
@@ -107,11 +103,7 @@ struct Running {
 
 impl<'a> Worker<'a> {
     pub fn new(isolation: &'a Isolation, setup: &'a Setup) -> Self {
-        Self {
-            isolation,
-            setup,
-            running: None,
-        }
+        Self { isolation, setup, running: None }
     }
 
     /// What networks are trained on there.
@@ -167,11 +159,7 @@ impl<'a> Worker<'a> {
                     }
                 }
             });
-            Ok(Running {
-                process,
-                requests,
-                answers: receiver,
-            })
+            Ok(Running { process, requests, answers: receiver })
         };
         let mut running = start().map_err(Loss::NoWorker)?;
         // A worker that cannot even read this is found dead at the first request.

@@ -41,20 +41,12 @@ pub(super) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub fn new(schema: &'a Value) -> Self {
-        Self {
-            schema,
-            path: Vec::new(),
-            bad: HashSet::new(),
-            findings: Vec::new(),
-        }
+        Self { schema, path: Vec::new(), bad: HashSet::new(), findings: Vec::new() }
     }
 
     /// Starts below the root, so that messages name the value rightly.
     pub fn at(schema: &'a Value, path: Vec<Step>) -> Self {
-        Self {
-            path,
-            ..Self::new(schema)
-        }
+        Self { path, ..Self::new(schema) }
     }
 
     /// Whether nothing was found at or below `path`.
@@ -136,23 +128,15 @@ impl<'a> Checker<'a> {
 
     fn text(&mut self, node: &Node, text: &str, forms: &[&'a Form]) -> Value {
         if let Some(content) = content(forms, text)
-            && alternatives(content, self.schema)
-                .iter()
-                .any(|form| allows(form, "object"))
+            && alternatives(content, self.schema).iter().any(|form| allows(form, "object"))
         {
-            let nothing = Node {
-                kind: Kind::Map(Vec::new()),
-                at: node.at,
-            };
+            let nothing = Node { kind: Kind::Map(Vec::new()), at: node.at };
             let step = Step::Key(text.to_owned());
             let options = self.below(step, |checker| checker.value(&nothing, content));
             return json!({text: options});
         }
-        let texts: Vec<&Form> = forms
-            .iter()
-            .copied()
-            .filter(|form| allows(form, "string"))
-            .collect();
+        let texts: Vec<&Form> =
+            forms.iter().copied().filter(|form| allows(form, "string")).collect();
         let limited = !texts.is_empty() && texts.iter().all(|form| names(form).next().is_some());
         if texts.iter().any(|form| admits_text(form, text)) {
             json!(text)
@@ -168,11 +152,7 @@ impl<'a> Checker<'a> {
         let expected = expected(forms);
         let what = match self.entry_noun() {
             Some(noun) => format!("unknown {noun} {}", name_of(name)),
-            None => format!(
-                "unknown value {} for {}",
-                name_of(name),
-                subject(&self.path)
-            ),
+            None => format!("unknown value {} for {}", name_of(name), subject(&self.path)),
         };
         let help = closest(name, known_names(forms)).map(did_you_mean);
         self.report(Finding::new(at, format!("{what}, expected {expected}")).help(help));
@@ -219,16 +199,9 @@ impl<'a> Checker<'a> {
     }
 
     fn map(&mut self, node: &Node, entries: &[Entry], forms: &[&'a Form]) -> Value {
-        let objects: Vec<&Form> = forms
-            .iter()
-            .copied()
-            .filter(|form| allows(form, "object"))
-            .collect();
-        let bare = |name| {
-            forms
-                .iter()
-                .any(|form| names(form).any(|other| other == name))
-        };
+        let objects: Vec<&Form> =
+            forms.iter().copied().filter(|form| allows(form, "object")).collect();
+        let bare = |name| forms.iter().any(|form| names(form).any(|other| other == name));
         match objects.as_slice() {
             [] => self.mismatch(node, forms),
             [only] if !tag(only).is_some_and(|(name, _)| bare(name)) => {
@@ -267,16 +240,15 @@ impl<'a> Checker<'a> {
                 counted(entries.len(), "key")
             );
             let at = entries.get(1).map_or(node.at, |second| second.key_at);
-            let help = entries
-                .first()
-                .filter(|first| content(variants, &first.key).is_some())
-                .map(|first| {
+            let help = entries.first().filter(|first| content(variants, &first.key).is_some()).map(
+                |first| {
                     let name = &first.key;
                     format!(
                         "to give options to {}, indent them below it or write `{name}: {{...}}`",
                         name_of(name)
                     )
-                });
+                },
+            );
             self.report(Finding::new(at, message).help(help));
             return Value::Null;
         };
@@ -285,10 +257,7 @@ impl<'a> Checker<'a> {
             let value = self.below(step, |checker| checker.value(&entry.value, content));
             return json!({entry.key.as_str(): value});
         }
-        if forms
-            .iter()
-            .any(|form| names(form).any(|name| name == entry.key))
-        {
+        if forms.iter().any(|form| names(form).any(|name| name == entry.key)) {
             let name = name_of(&entry.key);
             let message = format!("{name} takes no options, expected {name} alone");
             self.report(Finding::new(entry.key_at, message));
@@ -357,10 +326,8 @@ impl<'a> Checker<'a> {
             true => "none".into(),
             false => one_of(known.keys().map(String::as_str)),
         };
-        let missing = known
-            .keys()
-            .map(String::as_str)
-            .filter(|key| siblings.iter().all(|s| s.key != *key));
+        let missing =
+            known.keys().map(String::as_str).filter(|key| siblings.iter().all(|s| s.key != *key));
         let meant = closest(&entry.key, missing);
         let help = meant.map(did_you_mean);
         let finding = Finding::new(entry.key_at, format!("{what}, expected {expected}")).help(help);

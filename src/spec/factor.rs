@@ -43,9 +43,6 @@ pub struct Pivoted {
 
 impl Default for Pivoted {
     fn default() -> Self {
-        Self {
-            rank: None,
-            tolerance: 1e-6,
-        }
+        Self { rank: None, tolerance: 1e-6 }
     }
 }

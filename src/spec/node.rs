@@ -102,10 +102,9 @@ fn syntax_error(text: &str, error: &Error) -> Finding {
         _ => Place::default(),
     };
     match error.without_snippet() {
-        Error::MultipleDocuments { .. } => Finding::new(
-            at,
-            "a second YAML document starts here, expected one experiment per file",
-        ),
+        Error::MultipleDocuments { .. } => {
+            Finding::new(at, "a second YAML document starts here, expected one experiment per file")
+        }
         error => {
             let message = DefaultMessageFormatter.format_message(error);
             Finding::new(at, format!("not valid YAML: {}", printable(&message)))
@@ -136,10 +135,7 @@ fn map(raw: Vec<(Spanned<String>, Spanned<Raw>)>, findings: &mut Vec<Finding>) -
         let key_at = place(key.defined);
         if let Some(first) = seen.insert(key.value.clone(), key_at) {
             let name = name_of(&key.value);
-            let message = format!(
-                "the key {name} is given twice, first in line {}",
-                first.line
-            );
+            let message = format!("the key {name} is given twice, first in line {}", first.line);
             findings.push(Finding::new(key_at, message).also(first, "first given here"));
             seen.insert(key.value, first);
             continue;
@@ -149,11 +145,7 @@ fn map(raw: Vec<(Spanned<String>, Spanned<Raw>)>, findings: &mut Vec<Finding>) -
         if matches!(value.kind, Kind::Null) && value.at.length == 0 {
             value.at = key_at;
         }
-        entries.push(Entry {
-            key: key.value,
-            key_at,
-            value,
-        });
+        entries.push(Entry { key: key.value, key_at, value });
     }
     entries
 }
@@ -261,11 +253,7 @@ mod tests {
     #[test]
     fn scalars_are_what_they_look_like() {
         let root = root("[~, yes, true, 1, 1.0, 1e999, 2K, '1', 99999999999999999999999, .nan]");
-        let kinds: Vec<_> = root
-            .items()
-            .iter()
-            .map(|item| format!("{:?}", item.kind))
-            .collect();
+        let kinds: Vec<_> = root.items().iter().map(|item| format!("{:?}", item.kind)).collect();
         let expected = [
             "Null",
             "Text(\"yes\")",
@@ -286,20 +274,14 @@ mod tests {
         let root = root("a: &base {c: 1, d: 2}\nb: {<<: *base, c: 3}\n");
         let b = &root.get("b").expect("a key").value;
         assert_eq!(b.entries().len(), 2);
-        assert!(matches!(
-            b.get("c").expect("a key").value.kind,
-            Kind::Int(3)
-        ));
+        assert!(matches!(b.get("c").expect("a key").value.kind, Kind::Int(3)));
     }
 
     #[test]
     fn a_key_given_three_times_is_reported_twice_with_both_places() {
         let mut findings = Vec::new();
         let root = parse("a: 1\nb: {a: 1}\na: 2\na: 3\n", &mut findings).expect("valid YAML");
-        assert!(matches!(
-            root.get("a").expect("a key").value.kind,
-            Kind::Int(1)
-        ));
+        assert!(matches!(root.get("a").expect("a key").value.kind, Kind::Int(1)));
         let lines: Vec<_> = findings.iter().map(|finding| finding.at.line).collect();
         assert_eq!(lines, [3, 4]);
         assert!(findings[1].message.contains("first in line 1"));
@@ -312,9 +294,7 @@ mod tests {
             let row = vec![format!("*a{}", level - 1); 10].join(", ");
             laughs += &format!("a{level}: &a{level} [{row}]\n");
         }
-        let deep_block: String = (0..5000)
-            .map(|d| format!("{}a:\n", " ".repeat(d)))
-            .collect();
+        let deep_block: String = (0..5000).map(|d| format!("{}a:\n", " ".repeat(d))).collect();
         let nested = (0..200).fold("a0: &a0 [1]\n".to_owned(), |text, level| {
             text + &format!(
                 "b{level}: &a{} {}*a{level}{}\n",
@@ -323,13 +303,7 @@ mod tests {
                 "]".repeat(20)
             )
         });
-        for bomb in [
-            laughs,
-            "[".repeat(100_000),
-            deep_block,
-            nested,
-            "a: &a [*a]".into(),
-        ] {
+        for bomb in [laughs, "[".repeat(100_000), deep_block, nested, "a: &a [*a]".into()] {
             assert!(parse(&bomb, &mut Vec::new()).is_err());
         }
     }

@@ -28,23 +28,14 @@ impl Place {
     pub(super) fn of_line(text: &str, line: u64, column: u64) -> Self {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).max(1);
         let (line, column) = (number(line), number(column));
-        let start: usize = text
-            .split_inclusive('\n')
-            .take(line - 1)
-            .map(str::len)
-            .sum();
+        let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
         let rest = text.get(start..).unwrap_or_default();
         let rest = rest.split('\n').next().unwrap_or_default();
         let (offset, length) = match rest.char_indices().nth(column - 1) {
             Some((offset, character)) => (offset, character.len_utf8()),
             None => (rest.len(), 0),
         };
-        Self {
-            line,
-            column,
-            offset: start + offset,
-            length,
-        }
+        Self { line, column, offset: start + offset, length }
     }
 
     fn label(&self, text: Option<String>) -> LabeledSpan {
@@ -63,12 +54,7 @@ pub(super) struct Finding {
 
 impl Finding {
     pub fn new(at: Place, message: impl Into<String>) -> Self {
-        Self {
-            at,
-            message: message.into(),
-            help: None,
-            also: None,
-        }
+        Self { at, message: message.into(), help: None, also: None }
     }
 
     pub fn help(mut self, help: impl Into<Option<String>>) -> Self {
@@ -93,10 +79,7 @@ impl Source {
     pub(super) fn new(name: &str, text: &str) -> Self {
         Self {
             file: Arc::new(NamedSource::new(name, text.to_owned())),
-            root: Node {
-                kind: Kind::Null,
-                at: Place::default(),
-            },
+            root: Node { kind: Kind::Null, at: Place::default() },
         }
     }
 
@@ -139,10 +122,7 @@ impl Source {
                 [only] if only.key != *step => only.value.get(step),
                 _ => None,
             };
-            let item = step
-                .parse()
-                .ok()
-                .and_then(|index: usize| node.items().get(index));
+            let item = step.parse().ok().and_then(|index: usize| node.items().get(index));
             if let Some(entry) = node.get(step).or(inner) {
                 (node, at) = (&entry.value, entry.value.at);
             } else if let Some(item) = item {
@@ -215,9 +195,7 @@ impl Diagnostic for Problem {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let here = self.place?.label(self.also.map(|_| "here".to_owned()));
-        let also = self
-            .also
-            .map(|(place, label)| place.label(Some(label.to_owned())));
+        let also = self.also.map(|(place, label)| place.label(Some(label.to_owned())));
         Some(Box::new(std::iter::once(here).chain(also)))
     }
 }
@@ -248,11 +226,8 @@ impl SpecError {
 
     /// One line per problem, for logs and pipes.
     pub fn plain(&self) -> String {
-        let mut text: String = self
-            .problems
-            .iter()
-            .map(|problem| problem.sentence() + "\n")
-            .collect();
+        let mut text: String =
+            self.problems.iter().map(|problem| problem.sentence() + "\n").collect();
         if let Some(line) = self.omission() {
             text += &line;
             text.push('\n');
@@ -262,11 +237,8 @@ impl SpecError {
 
     /// With snippets of the file, for a terminal of `width` columns.
     pub fn graphical(&self, colour: bool, width: usize) -> String {
-        let theme = if colour {
-            GraphicalTheme::unicode()
-        } else {
-            GraphicalTheme::unicode_nocolor()
-        };
+        let theme =
+            if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_width(width.max(40))
             .with_context_lines(1);
@@ -304,11 +276,7 @@ impl Display for SpecError {
             [only] => f.write_str(&only.sentence()),
             all => {
                 let file = all.first().map_or("the spec", Problem::file);
-                write!(
-                    f,
-                    "{file} has {}",
-                    counted(all.len() + self.omitted, "problem")
-                )
+                write!(f, "{file} has {}", counted(all.len() + self.omitted, "problem"))
             }
         }
     }
@@ -318,10 +286,6 @@ impl std::error::Error for SpecError {}
 
 impl Diagnostic for SpecError {
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(
-            self.problems
-                .iter()
-                .map(|problem| problem as &dyn Diagnostic),
-        ))
+        Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
     }
 }

@@ -9,21 +9,15 @@ pub(super) fn expand(scale: &str, [first, last, step]: [f64; 3]) -> Result<Vec<f
         return Err(format!("has the step {step}, expected a step above 0"));
     }
     if first > last {
-        return Err(format!(
-            "goes from {first} to {last}, expected the smaller number first"
-        ));
+        return Err(format!("goes from {first} to {last}, expected the smaller number first"));
     }
     // A step that divides the distance but for rounding still reaches the end.
     let steps = ((last - first) / step * (1.0 + 1e-12) + 1e-9).floor();
     if !(0.0..MOST_POINTS as f64).contains(&steps) {
-        return Err(format!(
-            "has {:.0} values, expected at most {MOST_POINTS}",
-            steps + 1.0
-        ));
+        return Err(format!("has {:.0} values, expected at most {MOST_POINTS}", steps + 1.0));
     }
-    let values: Vec<f64> = (0..=steps as usize)
-        .map(|i| value(scale, tidy(first + i as f64 * step)))
-        .collect();
+    let values: Vec<f64> =
+        (0..=steps as usize).map(|i| value(scale, tidy(first + i as f64 * step))).collect();
     match values.iter().all(|value| value.is_finite()) {
         true => Ok(values),
         false => Err("reaches beyond the largest number".into()),
@@ -59,14 +53,8 @@ mod tests {
     #[test]
     fn both_ends_are_included() {
         assert_eq!(expand("log2", [-2.0, 2.0, 2.0]), Ok(vec![0.25, 1.0, 4.0]));
-        assert_eq!(
-            expand("log10", [-2.0, 1.0, 1.0]),
-            Ok(vec![0.01, 0.1, 1.0, 10.0])
-        );
-        assert_eq!(
-            expand("linear", [0.1, 0.5, 0.1]),
-            Ok(vec![0.1, 0.2, 0.3, 0.4, 0.5])
-        );
+        assert_eq!(expand("log10", [-2.0, 1.0, 1.0]), Ok(vec![0.01, 0.1, 1.0, 10.0]));
+        assert_eq!(expand("linear", [0.1, 0.5, 0.1]), Ok(vec![0.1, 0.2, 0.3, 0.4, 0.5]));
         assert_eq!(expand("linear", [1.0, 2.5, 1.0]), Ok(vec![1.0, 2.0]));
         assert_eq!(expand("linear", [3.0, 3.0, 1.0]), Ok(vec![3.0]));
     }

@@ -71,24 +71,17 @@ fn other_file(path: &Path) -> Option<String> {
         ));
     };
     let is_spec = |path: &Path| path.extension().is_some_and(|e| e == "yaml" || e == "yml");
-    let mut files: Vec<_> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|p| is_spec(p))
-        .collect();
+    let mut files: Vec<_> =
+        entries.flatten().map(|entry| entry.path()).filter(|p| is_spec(p)).collect();
     files.sort();
     let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let (wanted, stem) = (text(path.file_name()), text(path.file_stem()));
-    let names: Vec<_> = files
-        .iter()
-        .map(|file| (text(file.file_name()), text(file.file_stem())))
-        .collect();
+    let names: Vec<_> =
+        files.iter().map(|file| (text(file.file_name()), text(file.file_stem()))).collect();
     let by_name = closest(&wanted, names.iter().map(|(name, _)| name.as_str()));
     let by_stem = || closest(&stem, names.iter().map(|(_, stem)| stem.as_str()));
     let found = by_name.or_else(by_stem)?;
-    let index = names
-        .iter()
-        .position(|(name, stem)| name == found || stem == found)?;
+    let index = names.iter().position(|(name, stem)| name == found || stem == found)?;
     let other = path.with_file_name(&names[index].0);
     Some(did_you_mean(&other.display().to_string()))
 }

@@ -24,24 +24,13 @@ pub(super) fn resolve(
     checker: Checker<'_>,
     catalogue: &Catalogue,
 ) -> Result<Experiment, Vec<Finding>> {
-    let mut resolver = Resolver {
-        root,
-        value,
-        checker,
-        catalogue,
-        findings: Vec::new(),
-    };
+    let mut resolver = Resolver { root, value, checker, catalogue, findings: Vec::new() };
     let datasets = resolver.datasets();
     let methods = resolver.methods();
     let against = resolver.against(&methods);
     resolver.slurm(&methods);
     resolver.check_table();
-    let Resolver {
-        mut value,
-        checker,
-        mut findings,
-        ..
-    } = resolver;
+    let Resolver { mut value, checker, mut findings, .. } = resolver;
     findings.extend(checker.findings);
     if !findings.is_empty() {
         return Err(findings);
@@ -51,12 +40,8 @@ pub(super) fn resolve(
     if let Some(against) = against {
         value["compare"]["against"] = json!(against);
     }
-    serde_json::from_value(value).map_err(|error| {
-        vec![Finding::new(
-            root.at,
-            format!("not a valid experiment: {error}"),
-        )]
-    })
+    serde_json::from_value(value)
+        .map_err(|error| vec![Finding::new(root.at, format!("not a valid experiment: {error}"))])
 }
 
 struct Resolver<'a> {
@@ -101,10 +86,7 @@ impl Named<'_> {
 impl<'a> Resolver<'a> {
     /// The sound entries of the list under `key`.
     fn entries(&self, key: &str) -> Vec<Named<'a>> {
-        let nodes = self
-            .root
-            .get(key)
-            .map_or(&[][..], |entry| entry.value.items());
+        let nodes = self.root.get(key).map_or(&[][..], |entry| entry.value.items());
         let values = self.value[key].as_array().map_or(&[][..], Vec::as_slice);
         let entry = |(index, (node, value)): (usize, (&'a Node, &Value))| {
             let mut path = vec![Step::Key(key.to_owned()), Step::Index(index)];
@@ -122,12 +104,7 @@ impl<'a> Resolver<'a> {
                 values: values.as_object().cloned().unwrap_or_default(),
             })
         };
-        nodes
-            .iter()
-            .zip(values)
-            .enumerate()
-            .filter_map(entry)
-            .collect()
+        nodes.iter().zip(values).enumerate().filter_map(entry).collect()
     }
 
     fn datasets(&mut self) -> Vec<DatasetSpec> {
@@ -149,17 +126,12 @@ impl<'a> Resolver<'a> {
             let name = dataset.name().into_owned();
             if let Some(first) = seen.get(&name) {
                 let name = name_of(&name);
-                let message = format!(
-                    "two datasets are called {name}, the first in line {}",
-                    first.line
-                );
+                let message =
+                    format!("two datasets are called {name}, the first in line {}", first.line);
                 let help =
                     (entry.name == FILES).then(|| "give one of them another `name`".to_owned());
-                self.findings.push(
-                    Finding::new(at, message)
-                        .help(help)
-                        .also(*first, "first named here"),
-                );
+                self.findings
+                    .push(Finding::new(at, message).help(help).also(*first, "first named here"));
             } else {
                 seen.insert(name, at);
             }
@@ -190,10 +162,8 @@ impl<'a> Resolver<'a> {
             });
             if let Some(first) = seen.get(&label) {
                 let label = name_of(&label);
-                let message = format!(
-                    "two methods are labelled {label}, the first in line {}",
-                    first.line
-                );
+                let message =
+                    format!("two methods are labelled {label}, the first in line {}", first.line);
                 let finding = Finding::new(at, message).also(*first, "first named here");
                 self.findings
                     .push(finding.help("give one of them a `label` of its own".to_owned()));
@@ -240,10 +210,7 @@ impl<'a> Resolver<'a> {
         if let Some(label) = labels().find(|label| *label == against) {
             return Some(label.to_owned());
         }
-        let meant: Vec<_> = methods
-            .iter()
-            .filter(|method| method.method == against)
-            .collect();
+        let meant: Vec<_> = methods.iter().filter(|method| method.method == against).collect();
         let finding = match meant.as_slice() {
             [only] => return only.label.clone(),
             [] => {
@@ -277,20 +244,14 @@ impl<'a> Resolver<'a> {
 impl Resolver<'_> {
     /// Every method that is to be submitted apart is one of the experiment's.
     fn slurm(&mut self, methods: &[MethodSpec]) {
-        let named = self
-            .root
-            .get("slurm")
-            .and_then(|slurm| slurm.value.get("methods"));
+        let named = self.root.get("slurm").and_then(|slurm| slurm.value.get("methods"));
         if !self.checker.is_clean(&[Step::Key("methods".into())]) {
             return;
         }
         for entry in named.map_or(&[][..], |methods| methods.value.entries()) {
             let names = || {
                 let labels = methods.iter().filter_map(|method| method.label.as_deref());
-                methods
-                    .iter()
-                    .map(|method| method.method.as_str())
-                    .chain(labels)
+                methods.iter().map(|method| method.method.as_str()).chain(labels)
             };
             if names().all(|name| name != entry.key) {
                 let mut known: Vec<&str> = names().collect();
@@ -302,8 +263,7 @@ impl Resolver<'_> {
                     one_of(known)
                 );
                 let meant = closest(&entry.key, names()).map(did_you_mean);
-                self.findings
-                    .push(Finding::new(entry.key_at, message).help(meant));
+                self.findings.push(Finding::new(entry.key_at, message).help(meant));
             }
         }
     }

@@ -60,10 +60,7 @@ impl Axis {
                 let item = values.get(index).or(values.last());
                 Drawn::Item(item.cloned().unwrap_or(Value::Null))
             }
-            Self::Range {
-                scale,
-                bounds: [first, last],
-            } => {
+            Self::Range { scale, bounds: [first, last] } => {
                 let number = value(scale, first + u * (last - first));
                 // Six digits are more than any tuning needs, and can be read.
                 Drawn::Number(format!("{number:.5e}").parse().unwrap_or(number))
@@ -80,10 +77,7 @@ fn spread(count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
         parts.swap(last, other.min(last));
     }
     let place = |part: usize, u: f64| (part as f64 + u) / count as f64;
-    parts
-        .into_iter()
-        .map(|part| place(part, unit(rng)))
-        .collect()
+    parts.into_iter().map(|part| place(part, unit(rng))).collect()
 }
 
 /// A number in [0, 1).
@@ -98,10 +92,7 @@ mod tests {
 
     fn axes() -> Vec<Axis> {
         vec![
-            Axis::Range {
-                scale: "log2".into(),
-                bounds: [-4.0, 4.0],
-            },
+            Axis::Range { scale: "log2".into(), bounds: [-4.0, 4.0] },
             Axis::List(vec!["a".into(), "b".into(), "c".into()]),
         ]
     }
@@ -118,22 +109,15 @@ mod tests {
     fn a_latin_hypercube_has_one_point_in_every_part() {
         let search = Search::LatinHypercube(Budget { budget: 8 });
         let points = points(search, &axes(), &Seed::root(3));
-        let mut parts: Vec<i64> = numbers(&points)
-            .iter()
-            .map(|number| number.log2().floor() as i64)
-            .collect();
+        let mut parts: Vec<i64> =
+            numbers(&points).iter().map(|number| number.log2().floor() as i64).collect();
         parts.sort_unstable();
         assert_eq!(parts, [-4, -3, -2, -1, 0, 1, 2, 3]);
         let count = |name: &str| {
             let item = Drawn::Item(name.into());
             points.iter().filter(|point| point[1] == item).count()
         };
-        assert!(
-            ["a", "b", "c"]
-                .map(count)
-                .iter()
-                .all(|n| (2..=4).contains(n))
-        );
+        assert!(["a", "b", "c"].map(count).iter().all(|n| (2..=4).contains(n)));
     }
 
     #[test]

@@ -80,20 +80,12 @@ fn named(name: &str, title: &str, about: &str, options: Value) -> Value {
 
 fn datasets(catalogue: &Catalogue) -> Value {
     let options = json!({"anyOf": [{"$ref": "#/$defs/DatasetOptions"}, {"type": "null"}]});
-    let registered = catalogue.datasets.iter().map(|dataset| {
-        named(
-            &dataset.name,
-            &dataset.name,
-            &dataset.title,
-            options.clone(),
-        )
-    });
-    let files = named(
-        FILES,
-        FILES,
-        "A dataset of the user's own.",
-        json!({"$ref": "#/$defs/FilesSpec"}),
-    );
+    let registered = catalogue
+        .datasets
+        .iter()
+        .map(|dataset| named(&dataset.name, &dataset.name, &dataset.title, options.clone()));
+    let files =
+        named(FILES, FILES, "A dataset of the user's own.", json!({"$ref": "#/$defs/FilesSpec"}));
     json!({"oneOf": registered.chain([files]).collect::<Vec<_>>()})
 }
 
@@ -143,11 +135,7 @@ fn parameters(method: &MethodEntry, definitions: &mut Map<String, Value>) -> Val
 /// something else, the method's name is put in front.
 fn hoist_definitions(method: &str, schema: &mut Value, definitions: &mut Map<String, Value>) {
     let own = take_definitions(schema);
-    let taken = |name: &String| {
-        definitions
-            .get(name)
-            .is_some_and(|known| *known != own[name])
-    };
+    let taken = |name: &String| definitions.get(name).is_some_and(|known| *known != own[name]);
     let clashes: Vec<String> = own.keys().filter(|name| taken(name)).cloned().collect();
     let rename = |part: &mut Value| {
         for_each_object(part, &mut |object| {
@@ -175,13 +163,9 @@ fn for_each_object(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Va
     match value {
         Value::Object(object) => {
             visit(object);
-            object
-                .values_mut()
-                .for_each(|inner| for_each_object(inner, visit));
+            object.values_mut().for_each(|inner| for_each_object(inner, visit));
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| for_each_object(item, visit)),
+        Value::Array(items) => items.iter_mut().for_each(|item| for_each_object(item, visit)),
         _ => {}
     }
 }
@@ -199,17 +183,11 @@ pub(super) fn takes_range(method: &MethodEntry, parameter: &str) -> bool {
 }
 
 fn accepts_numbers(method: &MethodEntry, parameter: &str) -> bool {
-    forms(method, parameter)
-        .iter()
-        .any(|form| allows(form, "number") || allows(form, "integer"))
+    forms(method, parameter).iter().any(|form| allows(form, "number") || allows(form, "integer"))
 }
 
 fn forms<'a>(method: &'a MethodEntry, parameter: &str) -> Vec<&'a Map<String, Value>> {
-    match method
-        .schema
-        .get("properties")
-        .and_then(|all| all.get(parameter))
-    {
+    match method.schema.get("properties").and_then(|all| all.get(parameter)) {
         Some(property) => alternatives(property, &method.schema),
         None => Vec::new(),
     }
@@ -261,10 +239,8 @@ fn allow_bare_names(schema: &mut Value, root: &Value) {
         let Some(Value::Array(variants)) = object.get_mut("oneOf") else {
             return;
         };
-        let known: Vec<&str> = variants
-            .iter()
-            .filter_map(|known| known["const"].as_str())
-            .collect();
+        let known: Vec<&str> =
+            variants.iter().filter_map(|known| known["const"].as_str()).collect();
         let bare: Vec<Value> = variants
             .iter()
             .filter_map(Value::as_object)
@@ -357,8 +333,6 @@ pub(super) fn tag(form: &Map<String, Value>) -> Option<(&str, &Value)> {
 
 /// The strings in a JSON array.
 pub(super) fn strings(array: Option<&Value>) -> impl Iterator<Item = &str> {
-    let items = array
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
+    let items = array.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     items.iter().filter_map(Value::as_str)
 }

@@ -48,10 +48,7 @@ fn catalogue() -> Catalogue {
             _ => Ok(parameters.clone()),
         }),
     };
-    let dataset = |name: &str| DatasetEntry {
-        name: name.into(),
-        title: "Digits.".into(),
-    };
+    let dataset = |name: &str| DatasetEntry { name: name.into(), title: "Digits.".into() };
     Catalogue {
         methods: vec![
             method(
@@ -99,10 +96,7 @@ fn sound(text: &str) -> Loaded {
 
 /// A short sound spec with `lines` added to it.
 fn minimal(lines: &str) -> Experiment {
-    sound(&format!(
-        "name: x\ndatasets: [usps]\nmethods: [svm]\n{lines}\n"
-    ))
-    .experiment
+    sound(&format!("name: x\ndatasets: [usps]\nmethods: [svm]\n{lines}\n")).experiment
 }
 
 #[test]
@@ -115,10 +109,7 @@ fn a_sound_spec_becomes_an_experiment() {
         experiment.datasets[1],
         DatasetSpec::Registered {
             name: "pendigits".into(),
-            options: DatasetOptions {
-                subsample,
-                ..DatasetOptions::default()
-            }
+            options: DatasetOptions { subsample, ..DatasetOptions::default() }
         }
     );
     let DatasetSpec::Files(files) = &experiment.datasets[3] else {
@@ -135,14 +126,8 @@ fn parameters_come_in_one_normal_form() {
     let methods = sound(SOUND).experiment.methods;
     assert_eq!(json!(methods[0].fixed), json!({"c": 1.0}));
     assert_eq!(methods[1].label.as_deref(), Some("Twin"));
-    assert_eq!(
-        json!(methods[1].fixed),
-        json!({"c": 1.0, "r": 0.1, "scheme": "ovr"})
-    );
-    assert_eq!(
-        json!(methods[2].fixed),
-        json!({"graph": {"weights": [1.0, 2.0]}})
-    );
+    assert_eq!(json!(methods[1].fixed), json!({"c": 1.0, "r": 0.1, "scheme": "ovr"}));
+    assert_eq!(json!(methods[2].fixed), json!({"graph": {"weights": [1.0, 2.0]}}));
     let tuned = json!([
         ["c", [0.1, 1.0, 10.0]],
         ["r", [0.25, 1.0, 4.0]],
@@ -234,23 +219,15 @@ fn the_schema_is_closed_and_ends_with_a_line() {
     assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), schema);
     for target in text.split("\"$ref\": \"#").skip(1) {
         let target = target.split('"').next().unwrap_or_default();
-        assert!(
-            schema.pointer(target).is_some_and(Value::is_object),
-            "{target}"
-        );
+        assert!(schema.pointer(target).is_some_and(Value::is_object), "{target}");
     }
 }
 
 #[test]
 fn the_schema_offers_lists_of_all_values_and_ranges_of_numbers() {
     let schema = schema(&catalogue());
-    let variants = schema["$defs"]["Method"]["oneOf"]
-        .as_array()
-        .expect("variants");
-    let twin = variants
-        .iter()
-        .find_map(|form| form["properties"].get("twin"))
-        .expect("the twin");
+    let variants = schema["$defs"]["Method"]["oneOf"].as_array().expect("variants");
+    let twin = variants.iter().find_map(|form| form["properties"].get("twin")).expect("the twin");
     assert_eq!(
         twin["properties"]["c"],
         json!({

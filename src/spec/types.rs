@@ -124,10 +124,7 @@ pub enum Protocol {
 /// A dataset of the registry with its options, or files of one's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DatasetSpec {
-    Registered {
-        name: String,
-        options: DatasetOptions,
-    },
+    Registered { name: String, options: DatasetOptions },
     Files(FilesSpec),
 }
 
@@ -292,12 +289,7 @@ fn is_one(count: &usize) -> bool {
 
 impl Default for Splits {
     fn default() -> Self {
-        Self {
-            repeats: 10,
-            train_fraction: 0.6,
-            stratified: false,
-            seeds: 1,
-        }
+        Self { repeats: 10, train_fraction: 0.6, stratified: false, seeds: 1 }
     }
 }
 

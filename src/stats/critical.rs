@@ -29,12 +29,7 @@ impl CriticalDifference {
         }
         let q = studentized_range(1.0 - level, methods)? / std::f64::consts::SQRT_2;
         let (k, n) = (methods as f64, datasets as f64);
-        Some(Self {
-            methods,
-            datasets,
-            level,
-            difference: q * (k * (k + 1.0) / (6.0 * n)).sqrt(),
-        })
+        Some(Self { methods, datasets, level, difference: q * (k * (k + 1.0) / (6.0 * n)).sqrt() })
     }
 
     /// The largest distance two average ranks can have.
@@ -50,9 +45,7 @@ impl CriticalDifference {
     /// The smallest p a signed-rank test of two methods over these datasets can have: every
     /// difference has the same sign, `2 / 2^N`.
     pub fn smallest_p(&self) -> f64 {
-        2.0_f64
-            .powi(1 - i32::try_from(self.datasets).unwrap_or(i32::MAX))
-            .min(1.0)
+        2.0_f64.powi(1 - i32::try_from(self.datasets).unwrap_or(i32::MAX)).min(1.0)
     }
 
     /// The same after Holm's adjustment, for the best of all pairs.
@@ -64,9 +57,7 @@ impl CriticalDifference {
     /// How many datasets it takes until the best of all pairs can be significant after Holm.
     pub fn datasets_needed(&self) -> usize {
         let pairs = (self.methods * (self.methods - 1) / 2) as f64;
-        (1..64)
-            .find(|&n| pairs * 2.0_f64.powi(1 - n) < self.level)
-            .unwrap_or(64) as usize
+        (1..64).find(|&n| pairs * 2.0_f64.powi(1 - n) < self.level).unwrap_or(64) as usize
     }
 }
 

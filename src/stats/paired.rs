@@ -42,9 +42,7 @@ impl TTest {
 /// A method that failed on a split is compared on the others; the length says on how many. Accuracies are
 /// `100 k / n`, whose differences are equal only up to rounding: see [`level`].
 pub fn common_differences(ours: &BTreeMap<usize, f64>, theirs: &BTreeMap<usize, f64>) -> Vec<f64> {
-    ours.iter()
-        .filter_map(|(split, value)| Some(level(value - theirs.get(split)?)))
-        .collect()
+    ours.iter().filter_map(|(split, value)| Some(level(value - theirs.get(split)?))).collect()
 }
 
 /// The paired t-test as the paper runs it; `None` for fewer than two differences.
@@ -64,13 +62,7 @@ pub fn corrected_t(differences: &[f64], test_to_train: f64) -> Option<TTest> {
     let mean_difference = mean(differences)?;
     let standard_error = deviation * (1.0 / n as f64 + test_to_train).sqrt();
     let t = ratio(mean_difference, standard_error);
-    Some(TTest {
-        n,
-        mean_difference,
-        standard_error,
-        t,
-        p: two_sided(t, (n - 1) as f64)?,
-    })
+    Some(TTest { n, mean_difference, standard_error, t, p: two_sided(t, (n - 1) as f64)? })
 }
 
 /// Cohen's d of paired samples, `mean(d) / sd(d)`; degenerate cases as in [`TTest::t`].
@@ -118,10 +110,7 @@ mod tests {
         };
         let (ours, theirs) = (of([301, 299, 317, 333, 310]), of([298, 296, 314, 330, 307]));
         let differences = common_differences(&ours, &theirs);
-        assert!(
-            differences.iter().all(|d| *d == differences[0]),
-            "{differences:?}"
-        );
+        assert!(differences.iter().all(|d| *d == differences[0]), "{differences:?}");
         assert_eq!(cohens_dz(&differences), Some(f64::INFINITY));
         assert_eq!(paired_t(&differences).map(|test| test.p), Some(0.0));
     }

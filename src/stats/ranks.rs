@@ -34,16 +34,9 @@ pub fn pairwise_signed_rank(rows: &[Vec<f64>]) -> Vec<Pair> {
     let pairs = (0..columns).flat_map(|first| (first + 1..columns).map(move |b| (first, b)));
     let mut tested: Vec<Pair> = pairs
         .filter_map(|(first, second)| {
-            let d: Vec<f64> = (rows.iter())
-                .map(|row| level(row[first] - row[second]))
-                .collect();
+            let d: Vec<f64> = (rows.iter()).map(|row| level(row[first] - row[second])).collect();
             let p = signed_rank(&d)?.p;
-            Some(Pair {
-                first,
-                second,
-                p,
-                adjusted: p,
-            })
+            Some(Pair { first, second, p, adjusted: p })
         })
         .collect();
     let p_values: Vec<f64> = tested.iter().map(|pair| pair.p).collect();
@@ -102,10 +95,7 @@ pub fn friedman(rows: &[Vec<f64>]) -> Option<Friedman> {
         0.0
     };
     let distribution = ChiSquared::new(k - 1.0).ok()?;
-    Some(Friedman {
-        chi2,
-        p: distribution.sf(chi2.max(0.0)).clamp(0.0, 1.0),
-    })
+    Some(Friedman { chi2, p: distribution.sf(chi2.max(0.0)).clamp(0.0, 1.0) })
 }
 
 /// Sum of `t^3 - t` over groups of `t` equal ranks.
@@ -141,10 +131,7 @@ mod tests {
 
     #[test]
     fn equal_values_share_their_ranks() {
-        assert_eq!(
-            midranks(&[10.0, 20.0, 10.0, 30.0, 10.0]),
-            [2.0, 4.0, 2.0, 5.0, 2.0]
-        );
+        assert_eq!(midranks(&[10.0, 20.0, 10.0, 30.0, 10.0]), [2.0, 4.0, 2.0, 5.0, 2.0]);
         assert_eq!(midranks(&[]), [0.0; 0]);
     }
 

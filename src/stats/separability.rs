@@ -44,9 +44,7 @@ pub fn silhouette(x: ArrayView2<'_, f64>, labels: &[usize]) -> Option<f64> {
         }
         let a = sums[own] / (sizes[own] - 1) as f64;
         let others = (0..classes).filter(|&class| class != own && sizes[class] > 0);
-        let b = others
-            .map(|class| sums[class] / sizes[class] as f64)
-            .fold(f64::INFINITY, f64::min);
+        let b = others.map(|class| sums[class] / sizes[class] as f64).fold(f64::INFINITY, f64::min);
         let larger = a.max(b);
         if larger > 0.0 { (b - a) / larger } else { 0.0 }
     };
@@ -88,14 +86,7 @@ mod tests {
     #[test]
     fn as_scikit_learn_has_it() {
         // silhouette_score and a leave-one-out 3-nearest-neighbour vote.
-        let x = array![
-            [0.0, 0.0],
-            [1.0, 0.0],
-            [0.0, 1.0],
-            [5.0, 5.0],
-            [6.0, 5.0],
-            [2.0, 2.0]
-        ];
+        let x = array![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [5.0, 5.0], [6.0, 5.0], [2.0, 2.0]];
         let labels = [0, 0, 0, 1, 1, 1];
         let ours = silhouette(x.view(), &labels).unwrap();
         assert!((ours - 0.5158676723636476).abs() < 1e-12, "{ours}");
@@ -110,15 +101,8 @@ mod tests {
         let x = array![[0.0], [1.0]];
         assert_eq!(silhouette(x.view(), &[0, 0]), None);
         assert_eq!(silhouette(x.view(), &[0]), None);
-        assert_eq!(
-            silhouette(x.view(), &[0, 1]),
-            Some(0.0),
-            "classes of one sample"
-        );
+        assert_eq!(silhouette(x.view(), &[0, 1]), Some(0.0), "classes of one sample");
         assert_eq!(knn_accuracy(x.view(), &[0, 1], 0), None);
-        assert_eq!(
-            silhouette(array![[1.0], [1.0], [1.0]].view(), &[0, 0, 1]),
-            Some(0.0)
-        );
+        assert_eq!(silhouette(array![[1.0], [1.0], [1.0]].view(), &[0, 0, 1]), Some(0.0));
     }
 }

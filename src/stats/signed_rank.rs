@@ -36,17 +36,10 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     let sizes: Vec<f64> = nonzero.iter().map(|d| d.abs()).collect();
     let ranks = midranks(&sizes);
     let signed = ranks.iter().zip(&nonzero);
-    let positive: f64 = signed
-        .filter(|(_, d)| **d > 0.0)
-        .map(|(rank, _)| rank)
-        .sum();
+    let positive: f64 = signed.filter(|(_, d)| **d > 0.0).map(|(rank, _)| rank).sum();
     let total = (n * (n + 1)) as f64 / 2.0;
     let w = positive.min(total - positive);
-    let p = if n <= EXACT {
-        exact(&ranks, w)
-    } else {
-        approximate(&ranks, w)?
-    };
+    let p = if n <= EXACT { exact(&ranks, w) } else { approximate(&ranks, w)? };
     Some(SignedRank { n, w, p })
 }
 
@@ -114,15 +107,11 @@ mod tests {
 
     #[test]
     fn the_approximation_joins_the_exact_test() {
-        let differences: Vec<f64> = (1..=50)
-            .map(|i| f64::from(i) * if i % 3 == 0 { -1.0 } else { 1.0 })
-            .collect();
+        let differences: Vec<f64> =
+            (1..=50).map(|i| f64::from(i) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
         let test = signed_rank(&differences).unwrap();
         let ranks: Vec<f64> = (1..=50).map(f64::from).collect();
         let approximation = approximate(&ranks, test.w).unwrap();
-        assert!(
-            (test.p - approximation).abs() < 0.002,
-            "{test:?} {approximation}"
-        );
+        assert!((test.p - approximation).abs() < 0.002, "{test:?} {approximation}");
     }
 }

@@ -49,18 +49,14 @@ pub fn tsne(x: ArrayView2<'_, f64>, perplexity: f64, seed: &Seed) -> Option<Vec<
             }
         }
     }
-    y.iter()
-        .flatten()
-        .all(|value| value.is_finite())
-        .then_some(y)
+    y.iter().flatten().all(|value| value.is_finite()).then_some(y)
 }
 
 /// Symmetric similarities that add up to 1.
 fn similarities(distances: &[Vec<f64>], perplexity: f64) -> Vec<Vec<f64>> {
     let n = distances.len();
-    let conditional: Vec<Vec<f64>> = (0..n)
-        .map(|i| neighbours(&distances[i], i, perplexity.ln()))
-        .collect();
+    let conditional: Vec<Vec<f64>> =
+        (0..n).map(|i| neighbours(&distances[i], i, perplexity.ln())).collect();
     let mut p = vec![vec![0.0; n]; n];
     for i in 0..n {
         for j in 0..n {
@@ -83,11 +79,7 @@ fn neighbours(distances: &[f64], own: usize, entropy: f64) -> Vec<f64> {
         let (mut sum, mut moment) = (0.0, 0.0);
         for (j, distance) in distances.iter().enumerate() {
             let beyond = distance - nearest;
-            weights[j] = if j == own {
-                0.0
-            } else {
-                (-precision * beyond).exp()
-            };
+            weights[j] = if j == own { 0.0 } else { (-precision * beyond).exp() };
             sum += weights[j];
             moment += weights[j] * beyond;
         }
@@ -98,11 +90,7 @@ fn neighbours(distances: &[f64], own: usize, entropy: f64) -> Vec<f64> {
         }
         if found > entropy {
             low = precision;
-            precision = if high.is_finite() {
-                0.5 * (low + high)
-            } else {
-                2.0 * precision
-            };
+            precision = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * precision };
         } else {
             high = precision;
             precision = 0.5 * (low + high);
@@ -178,10 +166,7 @@ mod tests {
     fn degenerate_samples_are_answered_or_refused() {
         let same = Array2::from_elem((6, 2), 1.0);
         assert!(tsne(same.view(), 30.0, &Seed::root(1)).is_some());
-        assert_eq!(
-            tsne(Array2::zeros((3, 2)).view(), 30.0, &Seed::root(1)),
-            None
-        );
+        assert_eq!(tsne(Array2::zeros((3, 2)).view(), 30.0, &Seed::root(1)), None);
         let mut bad = Array2::zeros((6, 2));
         bad[[1, 1]] = f64::NAN;
         assert_eq!(tsne(bad.view(), 30.0, &Seed::root(1)), None);

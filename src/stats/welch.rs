@@ -58,21 +58,12 @@ pub fn welch(ours: Sample, theirs: Sample) -> Option<Welch> {
     let own = |variance: f64, s: &Sample| variance.powi(2) / (s.n - 1) as f64;
     let below = own(a, &ours) + own(b, &theirs);
     // Without any spread the degrees of freedom are of no account: t is 0 or infinite.
-    let freedom = if below > 0.0 {
-        (a + b).powi(2) / below
-    } else {
-        (ours.n + theirs.n - 2) as f64
-    };
+    let freedom =
+        if below > 0.0 { (a + b).powi(2) / below } else { (ours.n + theirs.n - 2) as f64 };
     let difference = ours.mean - theirs.mean;
     let standard_error = (a + b).sqrt();
     let t = ratio(difference, standard_error);
-    Some(Welch {
-        difference,
-        standard_error,
-        freedom,
-        t,
-        p: two_sided(t, freedom)?,
-    })
+    Some(Welch { difference, standard_error, freedom, t, p: two_sided(t, freedom)? })
 }
 
 /// What our number says about a printed one.
@@ -139,11 +130,7 @@ mod tests {
         let test = welch(sample(70.64, 1.9, 10), sample(71.10, 2.19, 10)).unwrap();
         assert!((test.t + 0.5017190088206613).abs() < 1e-12, "{}", test.t);
         assert!((test.p - 0.622066358178969).abs() < 1e-10, "{}", test.p);
-        assert!(
-            (test.freedom - 17.648630137049597).abs() < 1e-9,
-            "{}",
-            test.freedom
-        );
+        assert!((test.freedom - 17.648630137049597).abs() < 1e-9, "{}", test.freedom);
         let (low, high) = test.interval(0.95).unwrap();
         assert!(low < -0.46 && -0.46 < high);
     }
@@ -178,10 +165,7 @@ mod tests {
         let test = |ours| welch(sample(ours, 2.0, 10), sample(70.0, 2.0, 10));
         let seen = Reproduction::smallest_seen(test(70.0).as_ref());
         assert!((seen - 1.879_122).abs() < 1e-5, "{seen}");
-        for (beyond, verdict) in [
-            (-1e-6, Reproduction::Reproduced),
-            (1e-6, Reproduction::Higher),
-        ] {
+        for (beyond, verdict) in [(-1e-6, Reproduction::Reproduced), (1e-6, Reproduction::Higher)] {
             let difference = seen + beyond;
             let found = Reproduction::of(difference, test(70.0 + difference).as_ref());
             assert_eq!(found, verdict);

@@ -30,10 +30,8 @@ pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 pub fn differences(before: &BTreeMap<PathBuf, Vec<u8>>, dir: &Path) -> Vec<PathBuf> {
     let after = files(dir);
     let names = before.keys().chain(after.keys());
-    let mut names: Vec<PathBuf> = names
-        .filter(|name| before.get(*name) != after.get(*name))
-        .cloned()
-        .collect();
+    let mut names: Vec<PathBuf> =
+        names.filter(|name| before.get(*name) != after.get(*name)).cloned().collect();
     names.sort();
     names.dedup();
     names
@@ -54,11 +52,7 @@ pub fn changes_nothing(folder: &Folder, arguments: &str, code: i32) -> Ended {
     let said = format!("{arguments}\n{}{}", ended.out, ended.err);
     assert_eq!(ended.code, code, "{said}");
     let none: [PathBuf; 0] = [];
-    assert_eq!(
-        differences(&before, &folder.path("results")),
-        none,
-        "{said}"
-    );
+    assert_eq!(differences(&before, &folder.path("results")), none, "{said}");
     ended
 }
 
@@ -87,10 +81,7 @@ methods:
 pub fn table(shift: f64) -> String {
     let row = |i: usize| {
         let class = i % 2;
-        let (x, y) = (
-            (i * 7 % 11) as f64,
-            (i * 5 % 13) as f64 + 3.0 * class as f64 + shift,
-        );
+        let (x, y) = ((i * 7 % 11) as f64, (i * 5 % 13) as f64 + 3.0 * class as f64 + shift);
         format!("{x},{y},{}\n", ["p", "q"][class])
     };
     "x,y,label\n".to_owned() + &(0..40).map(row).collect::<String>()
@@ -113,8 +104,5 @@ pub fn json(folder: &Folder, name: &str) -> Value {
 
 pub fn hash_of(folder: &Folder, dataset: usize) -> String {
     let plan = json(folder, "results/two/plan.json");
-    plan["datasets"][dataset]["hash"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    plan["datasets"][dataset]["hash"].as_str().unwrap().to_owned()
 }

@@ -68,8 +68,7 @@ fn golden(fit: &NetworkFit, test: &Samples) -> Golden {
         hash.update((class as u64).to_le_bytes());
     }
     if let Some(z) = fit.network.represent(test).unwrap() {
-        z.iter()
-            .for_each(|value| hash.update(value.to_bits().to_le_bytes()));
+        z.iter().for_each(|value| hash.update(value.to_bits().to_le_bytes()));
     }
     let hash = hash.finalize();
     Golden {
@@ -91,10 +90,7 @@ fn train(
         }
         Ok(())
     };
-    let options = TrainOptions {
-        on_epoch: Some(Box::new(on_epoch)),
-        ..TrainOptions::default()
-    };
+    let options = TrainOptions { on_epoch: Some(Box::new(on_epoch)), ..TrainOptions::default() };
     let fit = networks::train(method.criterion().unwrap(), data, &Seed::root(3), options);
     fit.unwrap_or_else(|error| panic!("{params}: {error}"))
 }
@@ -102,21 +98,9 @@ fn train(
 /// Every criterion on given vectors, and every choice that D-NPSVC++ has.
 fn on_vectors(trainings: &mut BTreeMap<String, Golden>) {
     let digits = Digits::load();
-    let samples = Samples {
-        x: digits.x_train,
-        y: digits.y_train,
-        images: None,
-    };
-    let data = TrainingData {
-        samples: &samples,
-        classes: 10,
-        encoder: None,
-    };
-    let test = Samples {
-        y: vec![0; digits.x_test.nrows()],
-        x: digits.x_test,
-        images: None,
-    };
+    let samples = Samples { x: digits.x_train, y: digits.y_train, images: None };
+    let data = TrainingData { samples: &samples, classes: 10, encoder: None };
+    let test = Samples { y: vec![0; digits.x_test.nrows()], x: digits.x_test, images: None };
     let choices = [
         ("cross-entropy", json!({})),
         ("arcface", json!({})),
@@ -130,10 +114,7 @@ fn on_vectors(trainings: &mut BTreeMap<String, Golden>) {
             "d-npsvcpp",
             json!({"scheme": "rvo", "hinge": "unclipped", "loss_scale": {"near": 3.0, "far": 2.5}}),
         ),
-        (
-            "d-npsvcpp",
-            json!({"gamma": {"max": 0.1, "t_max": 1}, "network": {"layer_norm": false}}),
-        ),
+        ("d-npsvcpp", json!({"gamma": {"max": 0.1, "t_max": 1}, "network": {"layer_norm": false}})),
         ("d-npsvcpp", json!({"network": {"hypothesis": "z"}})),
         ("d-npsvcpp", json!({"network": {"hypothesis": "phi"}})),
         ("arcface", json!({"network": {"hypothesis": "phi"}})),
@@ -155,11 +136,7 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
     textures::write_weights(&weights, &textures::resnet18());
     let dataset = Store::new(Some(folder.path().to_path_buf()), true);
     let dataset = dataset.load("dtd").unwrap();
-    let spec = EncoderSpec {
-        network: Backbone::Resnet18,
-        size: 32,
-        ..EncoderSpec::default()
-    };
+    let spec = EncoderSpec { network: Backbone::Resnet18, size: 32, ..EncoderSpec::default() };
     let encoder = Encoder::new(spec, weights).unwrap();
     let images = dataset.images.as_ref().unwrap().resized(32);
     let part = |samples: std::ops::Range<usize>| Samples {
@@ -168,23 +145,11 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
         images: Some(images.select(&samples.collect::<Vec<_>>())),
     };
     let (samples, test) = (part(0..8), part(8..12));
-    let data = TrainingData {
-        samples: &samples,
-        classes: 2,
-        encoder: Some(&encoder),
-    };
+    let data = TrainingData { samples: &samples, classes: 2, encoder: Some(&encoder) };
     for (method, mut params, training) in [
         ("d-npsvcpp", json!({"scheme": "ovr"}), json!({})),
-        (
-            "d-npsvcpp",
-            json!({"scheme": "rvo", "second_pass": "network"}),
-            json!({}),
-        ),
-        (
-            "arcface",
-            json!({}),
-            json!({"frozen_batch_norms": "training"}),
-        ),
+        ("d-npsvcpp", json!({"scheme": "rvo", "second_pass": "network"}), json!({})),
+        ("arcface", json!({}), json!({"frozen_batch_norms": "training"})),
     ] {
         let key = format!("{method} {params} {training} with its encoder");
         let mut common = json!({"epochs": 2, "fine_tune": 1, "batch": 4});
@@ -201,10 +166,7 @@ fn on_images(trainings: &mut BTreeMap<String, Golden>) {
 fn every_training_ends_with_the_same_weights() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/networks.json");
     let cores = std::thread::available_parallelism().unwrap();
-    let mut found = File {
-        cpu: format!("{}, {cores} cores", cpu()),
-        trainings: BTreeMap::new(),
-    };
+    let mut found = File { cpu: format!("{}, {cores} cores", cpu()), trainings: BTreeMap::new() };
     on_vectors(&mut found.trainings);
     on_images(&mut found.trainings);
     if std::env::var_os("NPSVCPP_ACCEPT").is_some() {

@@ -70,8 +70,6 @@ pub fn write(dir: &Path, files: &Files) {
 /// Fails with the names of the files that differ, which is shorter than both folders.
 pub fn assert_same(found: &Files, expected: &Files, case: &str) {
     let names = found.keys().chain(expected.keys());
-    let differ: Vec<_> = names
-        .filter(|name| found.get(*name) != expected.get(*name))
-        .collect();
+    let differ: Vec<_> = names.filter(|name| found.get(*name) != expected.get(*name)).collect();
     assert!(differ.is_empty(), "{case}: {differ:?}");
 }

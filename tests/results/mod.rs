@@ -18,10 +18,7 @@ const NO_DATA: &str = "chg is not here: get it from its authors\nand put it into
 fn experiment() -> Experiment {
     let registered = |name: &str, subsample| DatasetSpec::Registered {
         name: name.to_owned(),
-        options: DatasetOptions {
-            subsample,
-            ..DatasetOptions::default()
-        },
+        options: DatasetOptions { subsample, ..DatasetOptions::default() },
     };
     let methods = methods();
     Experiment {
@@ -136,19 +133,12 @@ pub fn accuracy(dataset: usize, method: usize, split: usize) -> f64 {
     let shift = [-1.5, 0.5, -0.125, 0.0][method];
     let wobble = [0.0, 0.25, -0.5, 0.125, -0.25][split % 5];
     let own = [0.5, 0.25, 0.75, 0.0][method] * [1.0, -1.0, 0.5][(split + dataset) % 3];
-    let worse_on_dna = if (dataset, method) == (3, 1) {
-        -0.75
-    } else {
-        0.0
-    };
+    let worse_on_dna = if (dataset, method) == (3, 1) { -0.75 } else { 0.0 };
     (level + shift + wobble + own + worse_on_dna).min(100.0)
 }
 
 pub fn record(plan: &Plan, planned: &PlannedCell) -> Record {
-    let (dataset, method) = (
-        &plan.datasets[planned.dataset],
-        &plan.methods[planned.method],
-    );
+    let (dataset, method) = (&plan.datasets[planned.dataset], &plan.methods[planned.method]);
     let available = dataset.unavailable.is_none();
     let value = available.then(|| accuracy(planned.dataset, planned.method, planned.split));
     Record {
@@ -166,11 +156,7 @@ pub fn record(plan: &Plan, planned: &PlannedCell) -> Record {
         dims: dataset.dims,
         classes: dataset.classes.len(),
         params: json!({"c": 1.0}),
-        status: if available {
-            Status::Ok
-        } else {
-            Status::Skipped
-        },
+        status: if available { Status::Ok } else { Status::Skipped },
         error: dataset.unavailable.clone(),
         accuracy: value,
         balanced_accuracy: value,

@@ -8,9 +8,8 @@ use serde_json::Value;
 
 /// A reference file of the crate npsvc.
 pub fn reference(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("crates/npsvc/tests/reference")
-        .join(name);
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/npsvc/tests/reference").join(name);
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 

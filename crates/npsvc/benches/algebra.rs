@@ -28,12 +28,10 @@ fn product(bencher: divan::Bencher<'_, '_>, n: usize) {
 /// Kernel matrix with its mean squared distance, from the samples.
 #[divan::bench(args = SIZES, sample_count = 3, sample_size = 1)]
 fn gaussian_kernel(bencher: divan::Bencher<'_, '_>, n: usize) {
-    bencher
-        .with_inputs(|| support::noisy_digits_without_kernel(n))
-        .bench_local_values(|set| {
-            set.prepare();
-            set
-        });
+    bencher.with_inputs(|| support::noisy_digits_without_kernel(n)).bench_local_values(|set| {
+        set.prepare();
+        set
+    });
 }
 
 #[divan::bench(args = SIZES, sample_count = 3, sample_size = 1)]
@@ -64,11 +62,7 @@ fn box_qp(bencher: divan::Bencher<'_, '_>, n: usize, far: Term) {
     let set = support::noisy_digits(n);
     let term = |&class: &usize| if class == 0 { Term::square() } else { far };
     let terms: Vec<Term> = set.y().iter().map(|y| term(y).rescaled(R)).collect();
-    let settings = Settings {
-        tolerance: 1e-4,
-        par: support::par(),
-        ..Settings::default()
-    };
+    let settings = Settings { tolerance: 1e-4, par: support::par(), ..Settings::default() };
     let q = Matrix::Full(set.full_matrix());
     bencher.bench_local(|| box_qp::solve(q, &terms, None, settings));
 }

@@ -37,10 +37,8 @@ const THREADS: usize = 2;
 
 fn main() {
     // `cargo bench` appends --bench to its arguments.
-    let arguments: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| argument != "--bench")
-        .collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let Some((folder, chosen)) = arguments.split_first() else {
         eprintln!("usage: cargo bench -p npsvc --profile dev --bench peers -- FOLDER [CASE...]");
         return;
@@ -90,10 +88,7 @@ fn read_npy(path: &Path) -> Array2<f64> {
     let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     let header = String::from_utf8_lossy(&bytes[10..start]);
     let shape = header.split(['(', ')']).nth(1).expect("a shape");
-    let sizes: Vec<usize> = shape
-        .split(',')
-        .filter_map(|size| size.trim().parse().ok())
-        .collect();
+    let sizes: Vec<usize> = shape.split(',').filter_map(|size| size.trim().parse().ok()).collect();
     let numbers = bytes[start..].chunks_exact(8);
     let numbers = numbers.map(|number| f64::from_le_bytes(number.try_into().expect("8 bytes")));
     Array2::from_shape_vec((sizes[0], sizes[1]), numbers.collect()).expect("a full matrix")
@@ -117,9 +112,7 @@ fn clouds(n: usize, dims: usize, classes: usize) -> Samples {
     let centres = Array2::from_shape_fn((classes, dims), &mut normal);
     let noise = Array2::from_shape_fn((n, dims), &mut normal);
     let y: Vec<usize> = (0..n).map(|i| i % classes).collect();
-    let x = Array2::from_shape_fn((n, dims), |(i, j)| {
-        0.25 * centres[[y[i], j]] + noise[[i, j]]
-    });
+    let x = Array2::from_shape_fn((n, dims), |(i, j)| 0.25 * centres[[y[i], j]] + noise[[i, j]]);
     Samples { x, y }
 }
 
@@ -188,17 +181,11 @@ fn grid(kind: Grid, folder: &Path) -> f64 {
 }
 
 fn rvo() -> KNpsvcpp {
-    KNpsvcpp {
-        scheme: Scheme::Rvo,
-        ..KNpsvcpp::default()
-    }
+    KNpsvcpp { scheme: Scheme::Rvo, ..KNpsvcpp::default() }
 }
 
 fn pivoted(set: TrainingSet, rank: usize) -> TrainingSet {
-    let storage = Storage::Pivoted {
-        rank: Some(rank),
-        tolerance: 0.0,
-    };
+    let storage = Storage::Pivoted { rank: Some(rank), tolerance: 0.0 };
     set.with_storage(storage).expect("a good storage")
 }
 
@@ -215,10 +202,7 @@ fn large() -> f64 {
 /// K-NPSVC++ on `n` samples of Pendigits, kernel or factor included.
 fn growth(kind: &str, n: usize, folder: &Path) -> f64 {
     let all = Samples::read(folder, "pendigits");
-    let part = Samples {
-        x: all.x.slice(s![..n, ..]).to_owned(),
-        y: all.y[..n].to_vec(),
-    };
+    let part = Samples { x: all.x.slice(s![..n, ..]).to_owned(), y: all.y[..n].to_vec() };
     let set = match kind {
         "pivoted" => pivoted(part.set(THREADS), 500),
         _ => part.set(THREADS),
@@ -236,10 +220,7 @@ struct Timed {
 
 impl From<f64> for Timed {
     fn from(seconds: f64) -> Self {
-        Self {
-            seconds,
-            optimum: None,
-        }
+        Self { seconds, optimum: None }
     }
 }
 
@@ -280,10 +261,7 @@ fn on_split(case: &str, folder: &Path) -> Timed {
             best_of_3(product).into()
         }
         "twsvm-ovr-usps" => {
-            let twsvm = Twsvm {
-                tolerance: 1e-4,
-                ..Twsvm::default()
-            };
+            let twsvm = Twsvm { tolerance: 1e-4, ..Twsvm::default() };
             fitted(&samples, &twsvm)
         }
         "k-npsvcpp-ovr-usps" => fitted(&samples, &ten(Scheme::Ovr, 20)),
@@ -304,10 +282,7 @@ fn fitted(samples: &Samples, method: &dyn Method) -> Timed {
 /// A fit and the prediction of the test samples.
 fn svm(samples: &Samples, folder: &Path, threads: usize) -> f64 {
     let x_test = read_npy(&folder.join("usps-x-test.npy"));
-    let svm = Svm {
-        c: 10.0,
-        ..Svm::default()
-    };
+    let svm = Svm { c: 10.0, ..Svm::default() };
     best_of_3(|| {
         let model = fit(&svm, &samples.set(threads));
         std::hint::black_box(model.predict(x_test.view()).expect("finite rows"));

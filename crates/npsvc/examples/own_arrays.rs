@@ -14,15 +14,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rows = |index: &[usize]| x.select(Axis(0), index);
     let classes = |index: &[usize]| index.iter().map(|&row| y[row]).collect::<Vec<_>>();
 
-    let kernel = Kernel::Gaussian {
-        width: Width::Fixed(0.1),
-    };
+    let kernel = Kernel::Gaussian { width: Width::Fixed(0.1) };
     let set = TrainingSet::new(rows(&train), classes(&train), &kernel)?;
-    let method = KNpsvcpp {
-        c: 1.0,
-        scheme: Scheme::Rvo,
-        ..KNpsvcpp::default()
-    };
+    let method = KNpsvcpp { c: 1.0, scheme: Scheme::Rvo, ..KNpsvcpp::default() };
     let model = method.fit(&set, FitOptions::seeded(Seed::root(7)))?;
 
     let predicted = model.predict(rows(&test).view())?;
@@ -32,10 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     println!("iteration  max_l J_l  sum_l tau_l J_l");
     for row in model.trace() {
-        println!(
-            "{:>9}  {:>9.4}  {:>15.4}",
-            row.iteration, row.primal, row.dual
-        );
+        println!("{:>9}  {:>9.4}  {:>15.4}", row.iteration, row.primal, row.dual);
     }
     let certificate = model.certificate();
     println!(

@@ -53,28 +53,17 @@ impl Termination {
 impl Certificate {
     /// Whether the stopping rule is met, possibly in its weaker form.
     pub fn converged(&self) -> bool {
-        matches!(
-            self.termination,
-            Termination::Solved | Termination::AlmostSolved
-        )
+        matches!(self.termination, Termination::Solved | Termination::AlmostSolved)
     }
 
     /// The certificate after the objective is multiplied by `scale > 0`.
     pub fn scaled(self, scale: f64) -> Self {
-        Self {
-            primal: scale * self.primal,
-            dual: scale * self.dual,
-            gap: scale * self.gap,
-            ..self
-        }
+        Self { primal: scale * self.primal, dual: scale * self.dual, gap: scale * self.gap, ..self }
     }
 
     /// The certificate of several independent problems: sums, and the worst termination.
     pub fn total(parts: impl IntoIterator<Item = Self>) -> Self {
-        let zero = Self {
-            termination: Termination::Solved,
-            ..Self::default()
-        };
+        let zero = Self { termination: Termination::Solved, ..Self::default() };
         parts.into_iter().fold(zero, |sum, part| Self {
             primal: sum.primal + part.primal,
             dual: sum.dual + part.dual,

@@ -207,11 +207,7 @@ impl Trained {
 /// instead.
 impl<D: Data<Elem = f64>> PredictInplace<ArrayBase<D, Ix2>, Array1<usize>> for Trained {
     fn predict_inplace<'a>(&'a self, rows: &'a ArrayBase<D, Ix2>, targets: &mut Array1<usize>) {
-        assert_eq!(
-            rows.nrows(),
-            targets.len(),
-            "one target is needed for every row"
-        );
+        assert_eq!(rows.nrows(), targets.len(), "one target is needed for every row");
         match self.try_predict(rows.view()) {
             Ok(predicted) => *targets = predicted,
             Err(error) => panic!("{error}"),

@@ -21,10 +21,7 @@ impl<K, V> Default for Memo<K, V> {
 
 impl<K, V> Memo<K, V> {
     pub fn new(most: usize) -> Self {
-        Self {
-            most,
-            slots: Mutex::default(),
-        }
+        Self { most, slots: Mutex::default() }
     }
 }
 

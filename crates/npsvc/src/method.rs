@@ -90,25 +90,16 @@ pub struct Fit {
 impl Fit {
     /// A fit without a trace and without a representation.
     pub fn new(machine: KernelMachine, certificate: Certificate) -> Self {
-        Self {
-            machine,
-            certificate,
-            trace: Vec::new(),
-            representation: None,
-        }
+        Self { machine, certificate, trace: Vec::new(), representation: None }
     }
 
     fn require_finite(&self) -> Result<(), FitError> {
-        let Certificate {
-            primal, dual, gap, ..
-        } = self.certificate;
+        let Certificate { primal, dual, gap, .. } = self.certificate;
         let is_finite = |m: &Mat<f64>| {
             (m.col_iter()).all(|column| column.iter().all(|value| value.is_finite()))
         };
         let machine = &self.machine;
-        let numbers = [primal, dual, gap]
-            .into_iter()
-            .chain(machine.offsets.iter().copied());
+        let numbers = [primal, dual, gap].into_iter().chain(machine.offsets.iter().copied());
         if numbers.into_iter().all(f64::is_finite) && is_finite(&machine.coefficients) {
             Ok(())
         } else {
@@ -199,10 +190,7 @@ pub struct FitOptions<'a> {
 impl<'a> FitOptions<'a> {
     /// Options with this seed.
     pub fn seeded(seed: Seed) -> Self {
-        Self {
-            seed,
-            ..Self::default()
-        }
+        Self { seed, ..Self::default() }
     }
 
     /// Threads for this fit: those of the chain in a sweep, otherwise those of the set.

@@ -177,49 +177,18 @@ mod tests {
     #[test]
     fn ranges_contain_what_their_text_says() {
         let cases = [
-            (
-                Range::Above(0.0),
-                "a number above 0",
-                [1e-300, 7.0],
-                [0.0, -1.0],
-            ),
-            (
-                Range::AtLeast(0.0),
-                "a number of at least 0",
-                [0.0, 7.0],
-                [-1e-300, -1.0],
-            ),
-            (
-                Range::AboveUpTo(0.0, 1.0),
-                "a number above 0, at most 1",
-                [0.5, 1.0],
-                [0.0, 1.5],
-            ),
-            (
-                Range::Within(0.0, 1.0),
-                "a number from 0 to 1",
-                [0.0, 1.0],
-                [-0.1, 1.1],
-            ),
-            (
-                Range::Below(0.0, 1.0),
-                "a number of at least 0, below 1",
-                [0.0, 0.9],
-                [-0.1, 1.0],
-            ),
+            (Range::Above(0.0), "a number above 0", [1e-300, 7.0], [0.0, -1.0]),
+            (Range::AtLeast(0.0), "a number of at least 0", [0.0, 7.0], [-1e-300, -1.0]),
+            (Range::AboveUpTo(0.0, 1.0), "a number above 0, at most 1", [0.5, 1.0], [0.0, 1.5]),
+            (Range::Within(0.0, 1.0), "a number from 0 to 1", [0.0, 1.0], [-0.1, 1.1]),
+            (Range::Below(0.0, 1.0), "a number of at least 0, below 1", [0.0, 0.9], [-0.1, 1.0]),
             (Range::Count(2), "at least 2", [2.0, 9.0], [1.0, 0.0]),
         ];
         for (range, text, inside, outside) in cases {
             assert_eq!(range.to_string(), text);
             assert!(inside.iter().all(|&value| range.contains(value)), "{text}");
-            assert!(
-                !outside.iter().any(|&value| range.contains(value)),
-                "{text}"
-            );
-            assert!(
-                !range.contains(f64::NAN) && !range.contains(f64::INFINITY),
-                "{text}"
-            );
+            assert!(!outside.iter().any(|&value| range.contains(value)), "{text}");
+            assert!(!range.contains(f64::NAN) && !range.contains(f64::INFINITY), "{text}");
         }
     }
 }

@@ -51,11 +51,7 @@ pub(crate) struct StartKey {
 
 impl<'a> Sweep<'a> {
     pub(crate) fn new(set: &'a TrainingSet) -> Self {
-        Self {
-            set,
-            inverses: Memo::new(KEPT_INVERSES),
-            starts: Memo::new(1),
-        }
+        Self { set, inverses: Memo::new(KEPT_INVERSES), starts: Memo::new(1) }
     }
 
     /// Fits every point and calls `score` with its index and its model. The scores are in the order
@@ -91,11 +87,7 @@ impl<'a> Sweep<'a> {
 
     /// An empty chain, for fits one after another in the caller's order.
     pub fn chain(&self) -> Chain {
-        Chain {
-            par: self.set.par(),
-            solutions: Vec::new(),
-            path: None,
-        }
+        Chain { par: self.set.par(), solutions: Vec::new(), path: None }
     }
 }
 
@@ -161,21 +153,13 @@ pub struct ChainKey {
 impl ChainKey {
     /// A fit that shares nothing with others.
     pub fn alone() -> Self {
-        Self {
-            common: None,
-            order: Vec::new(),
-            regulariser: 0.0,
-        }
+        Self { common: None, order: Vec::new(), regulariser: 0.0 }
     }
 
     /// A fit in the chain of all fits with the same `common` parameters, which run in ascending
     /// order of `order`.
     pub fn new(common: &impl Debug, order: &[f64], regulariser: f64) -> Self {
-        Self {
-            common: Some(format!("{common:?}")),
-            order: order.to_vec(),
-            regulariser,
-        }
+        Self { common: Some(format!("{common:?}")), order: order.to_vec(), regulariser }
     }
 
     fn compare(&self, other: &Self) -> Ordering {

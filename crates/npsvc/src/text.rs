@@ -174,11 +174,8 @@ impl Serialize for Certificate {
 impl<'de> Deserialize<'de> for Certificate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = CertificateText::deserialize(deserializer)?;
-        let inferred = if text.converged {
-            Termination::Solved
-        } else {
-            Termination::IterationLimit
-        };
+        let inferred =
+            if text.converged { Termination::Solved } else { Termination::IterationLimit };
         Ok(Self {
             primal: text.primal,
             dual: text.dual,
@@ -197,27 +194,12 @@ mod tests {
 
     #[test]
     fn kernels_keep_their_text() {
-        let polynomial = Kernel::Polynomial {
-            degree: 2,
-            offset: 0.5,
-            scale: 2.0,
-        };
+        let polynomial = Kernel::Polynomial { degree: 2, offset: 0.5, scale: 2.0 };
         for (kernel, text) in [
-            (
-                Kernel::default(),
-                r#"{"gaussian":{"width":"mean-squared-distance"}}"#,
-            ),
-            (
-                Kernel::Gaussian {
-                    width: Width::Fixed(2.0),
-                },
-                r#"{"gaussian":{"width":2.0}}"#,
-            ),
+            (Kernel::default(), r#"{"gaussian":{"width":"mean-squared-distance"}}"#),
+            (Kernel::Gaussian { width: Width::Fixed(2.0) }, r#"{"gaussian":{"width":2.0}}"#),
             (Kernel::Linear, r#""linear""#),
-            (
-                polynomial,
-                r#"{"polynomial":{"degree":2,"offset":0.5,"scale":2.0}}"#,
-            ),
+            (polynomial, r#"{"polynomial":{"degree":2,"offset":0.5,"scale":2.0}}"#),
         ] {
             assert_eq!(serde_json::to_string(&kernel).unwrap(), text);
             assert_eq!(serde_json::from_str::<Kernel>(text).unwrap(), kernel);
@@ -228,18 +210,11 @@ mod tests {
     fn missing_parameters_have_defaults_and_unknown_ones_are_refused() {
         let read = serde_json::from_str::<Kernel>;
         assert_eq!(read(r#"{"gaussian":{}}"#).unwrap(), Kernel::default());
-        let cubic = Kernel::Polynomial {
-            degree: 3,
-            offset: 1.0,
-            scale: 1.0,
-        };
+        let cubic = Kernel::Polynomial { degree: 3, offset: 1.0, scale: 1.0 };
         assert_eq!(read(r#"{"polynomial":{}}"#).unwrap(), cubic);
         let sentence = |text| read(text).unwrap_err().to_string();
         let unknown = sentence(r#"{"gaussian":{"t":1}}"#);
-        assert!(
-            unknown.starts_with("unknown field `t`, expected `width`"),
-            "{unknown}"
-        );
+        assert!(unknown.starts_with("unknown field `t`, expected `width`"), "{unknown}");
         let negative = sentence(r#"{"gaussian":{"width":-1}}"#);
         let expected =
             "invalid value: integer `-1`, expected a positive number or `mean-squared-distance`";
@@ -262,10 +237,9 @@ mod tests {
     #[test]
     fn certificates_are_read_with_and_without_a_termination() {
         let old = r#"{"primal":2.0,"dual":1.5,"gap":0.5,"iterations":3,"converged":"#;
-        for (converged, termination) in [
-            (true, Termination::Solved),
-            (false, Termination::IterationLimit),
-        ] {
+        for (converged, termination) in
+            [(true, Termination::Solved), (false, Termination::IterationLimit)]
+        {
             let text = format!("{old}{converged}}}");
             let found: Certificate = serde_json::from_str(&text).unwrap();
             assert_eq!(found.termination, termination);

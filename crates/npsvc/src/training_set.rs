@@ -150,11 +150,7 @@ impl TrainingSet {
         kernel.check()?;
         Ok(Self {
             kernel: FittedKernel::new(kernel, x.view()),
-            samples: Arc::new(Samples {
-                x,
-                y,
-                graphs: Memo::default(),
-            }),
+            samples: Arc::new(Samples { x, y, graphs: Memo::default() }),
             classes: label + 1,
             storage: Storage::default(),
             par: Par::Seq,
@@ -210,12 +206,7 @@ impl TrainingSet {
     /// Number of samples, features and classes.
     pub fn shape(&self) -> Shape {
         let (n, dims) = self.samples.x.dim();
-        Shape {
-            n,
-            dims,
-            classes: self.classes,
-            rank: self.storage.rank(n),
-        }
+        Shape { n, dims, classes: self.classes, rank: self.storage.rank(n) }
     }
 
     /// The samples, one per row.
@@ -245,10 +236,7 @@ impl TrainingSet {
 
     /// Rank and error of the pivoted factor; `None` for the full matrix.
     pub fn factor(&self) -> Option<FactorReport> {
-        self.pivoted().map(|factor| FactorReport {
-            rank: factor.rank(),
-            error: factor.error(),
-        })
+        self.pivoted().map(|factor| FactorReport { rank: factor.rank(), error: factor.error() })
     }
 
     /// A sweep over parameters, in which fits share what they have in common.
@@ -296,11 +284,7 @@ impl TrainingSet {
         match (self.pivoted(), bias) {
             (None, false) => Matrix::Full(self.full_matrix()),
             (Some(factor), false) => Matrix::Factor(factor.rows()),
-            (factor, true) => self
-                .cache
-                .with_bias
-                .get_or_init(|| self.add_bias(factor))
-                .view(),
+            (factor, true) => self.cache.with_bias.get_or_init(|| self.add_bias(factor)).view(),
         }
     }
 
@@ -341,11 +325,7 @@ impl TrainingSet {
                     (self.x().select(Axis(0), pivots), pivots.to_vec())
                 }
             };
-            Arc::new(Expansion {
-                kernel: self.kernel.clone(),
-                x,
-                support,
-            })
+            Arc::new(Expansion { kernel: self.kernel.clone(), x, support })
         })
     }
 
@@ -362,10 +342,7 @@ impl TrainingSet {
         bias: bool,
         make: impl FnOnce() -> f64,
     ) -> f64 {
-        *self
-            .cache
-            .largest_eigenvalues
-            .get((options.clone(), bias), make)
+        *self.cache.largest_eigenvalues.get((options.clone(), bias), make)
     }
 
     /// An error that names the first class without a sample.
@@ -394,11 +371,7 @@ impl TrainingSet {
 fn require_classes(y: &[usize], classes: usize) -> Result<(), DataError> {
     let bad = y.iter().enumerate().find(|(_, label)| **label >= classes);
     match bad {
-        Some((sample, &label)) => Err(DataError::Class {
-            sample,
-            label,
-            classes,
-        }),
+        Some((sample, &label)) => Err(DataError::Class { sample, label, classes }),
         None => Ok(()),
     }
 }

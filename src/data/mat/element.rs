@@ -38,12 +38,7 @@ impl<'a> Scan<'a> {
         };
         if bytes.is_empty() {
             let expected = "a MATLAB v5 file";
-            return Err(DataError::content(
-                path,
-                Place::File,
-                "an empty file",
-                expected,
-            ));
+            return Err(DataError::content(path, Place::File, "an empty file", expected));
         }
         if bytes.starts_with(b"MATLAB 7.3") {
             let found = "MATLAB 7.3 (HDF5)".to_owned();
@@ -58,20 +53,14 @@ impl<'a> Scan<'a> {
             b"MI" => true,
             other => return fail(126, quote(other), "`IM` or `MI`, as in a MATLAB v5 file"),
         };
-        Ok(Self {
-            bytes,
-            big_endian,
-            path,
-        })
+        Ok(Self { bytes, big_endian, path })
     }
 
     /// The content of a compressed element.
     pub(super) fn inflate(&self, element: &Element) -> Result<Vec<u8>, DataError> {
         let limit = 8 * MAX_VALUES as u64;
         let mut unpacked = Vec::new();
-        let read = ZlibDecoder::new(element.content)
-            .take(limit)
-            .read_to_end(&mut unpacked);
+        let read = ZlibDecoder::new(element.content).take(limit).read_to_end(&mut unpacked);
         let problem = match read {
             Ok(_) if unpacked.len() as u64 == limit => "more than fits".to_owned(),
             Ok(_) => return Ok(unpacked),
@@ -115,12 +104,7 @@ impl<'a> Scan<'a> {
             MI_COMPRESSED => stop,
             _ => (start + length.next_multiple_of(8)).min(end),
         };
-        Ok(Element {
-            kind: word,
-            start,
-            content: &self.bytes[start..stop],
-            next,
-        })
+        Ok(Element { kind: word, start, content: &self.bytes[start..stop], next })
     }
 
     /// All values of an element as numbers; MATLAB stores them in the smallest type that fits.
@@ -130,15 +114,9 @@ impl<'a> Scan<'a> {
             2 | MI_UTF8 => (1, |b| f64::from(b[0])),
             3 => (2, |b| f64::from(i16::from_le_bytes([b[0], b[1]]))),
             4 | 17 => (2, |b| f64::from(u16::from_le_bytes([b[0], b[1]]))),
-            MI_INT32 => (4, |b| {
-                f64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            }),
-            6 => (4, |b| {
-                f64::from(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            }),
-            7 => (4, |b| {
-                f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            }),
+            MI_INT32 => (4, |b| f64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
+            6 => (4, |b| f64::from(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
+            7 => (4, |b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]))),
             9 => (8, f64::from_le_bytes),
             12 => (8, |b| i64::from_le_bytes(b) as f64),
             13 => (8, |b| u64::from_le_bytes(b) as f64),
@@ -166,11 +144,7 @@ impl<'a> Scan<'a> {
     /// The first four bytes as a number.
     pub(super) fn word(&self, bytes: &[u8]) -> u32 {
         let word = [bytes[0], bytes[1], bytes[2], bytes[3]];
-        if self.big_endian {
-            u32::from_be_bytes(word)
-        } else {
-            u32::from_le_bytes(word)
-        }
+        if self.big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
     }
 
     pub(super) fn fail(

@@ -100,21 +100,14 @@ fn every_cut_is_an_error() {
 fn a_shape_beyond_the_file_is_refused_before_it_is_allocated() {
     let mut bytes = example(false);
     let shape = [5, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0];
-    let at = bytes
-        .windows(16)
-        .position(|window| window == shape)
-        .unwrap()
-        + 8;
+    let at = bytes.windows(16).position(|window| window == shape).unwrap() + 8;
     bytes[at + 3] = 0x7f;
     let error = scan(&bytes, &["m"]).err().unwrap();
     assert!(error.contains("a shape of 2130706434 x 3"), "{error}");
     bytes[at + 3] = 0;
     bytes[at + 1] = 1;
     let error = scan(&bytes, &["m"]).err().unwrap();
-    assert!(
-        error.ends_with("found 6 values, expected 774 as the shape tells"),
-        "{error}"
-    );
+    assert!(error.ends_with("found 6 values, expected 774 as the shape tells"), "{error}");
 }
 
 proptest! {

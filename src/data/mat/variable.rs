@@ -45,19 +45,13 @@ impl Scan<'_> {
 
     fn value(&self, element: &Element, depth: usize) -> Result<Value, DataError> {
         if element.content.is_empty() {
-            return Ok(Value::Numbers(Matrix {
-                rows: 0,
-                columns: 0,
-                values: Vec::new(),
-            }));
+            return Ok(Value::Numbers(Matrix { rows: 0, columns: 0, values: Vec::new() }));
         }
         let end = element.start + element.content.len();
         let preamble = self.preamble(element)?;
         let (rows, columns) = (preamble.rows, preamble.columns);
-        let count = rows
-            .checked_mul(columns)
-            .filter(|count| *count <= MAX_VALUES)
-            .ok_or_else(|| {
+        let count =
+            rows.checked_mul(columns).filter(|count| *count <= MAX_VALUES).ok_or_else(|| {
                 let found = format!("a shape of {rows} x {columns}");
                 self.fail(element.start, found, format!("at most {MAX_VALUES} values"))
             })?;
@@ -65,11 +59,9 @@ impl Scan<'_> {
             return Err(self.fail(element.start, "complex numbers", "real numbers"));
         }
         Ok(match preamble.class {
-            MX_CELL => Value::Cells {
-                rows,
-                columns,
-                cells: self.cells(preamble.next, end, count, depth)?,
-            },
+            MX_CELL => {
+                Value::Cells { rows, columns, cells: self.cells(preamble.next, end, count, depth)? }
+            }
             MX_CHAR => Value::Text(self.text(preamble.next, end)?),
             MX_SPARSE => Value::Numbers(self.sparse(preamble.next, end, rows, columns)?),
             6..=15 => Value::Numbers(Matrix {
@@ -167,11 +159,7 @@ impl Scan<'_> {
                 values[column * rows + row_numbers[entry]] = stored[entry];
             }
         }
-        Ok(Matrix {
-            rows,
-            columns,
-            values,
-        })
+        Ok(Matrix { rows, columns, values })
     }
 
     /// Flags, shape and name.
@@ -181,10 +169,7 @@ impl Scan<'_> {
         let dims = self.element(flags.next, end)?;
         let name = self.element(dims.next, end)?;
         let shape = self.integers(&dims);
-        let columns = shape
-            .iter()
-            .skip(1)
-            .try_fold(1usize, |product, &n| product.checked_mul(n));
+        let columns = shape.iter().skip(1).try_fold(1usize, |product, &n| product.checked_mul(n));
         match (columns, &shape[..]) {
             (Some(columns), [rows, _, ..]) if flags.content.len() >= 4 && dims.kind == MI_INT32 => {
                 let word = self.word(flags.content);

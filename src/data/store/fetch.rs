@@ -29,9 +29,7 @@ pub fn fetch(
     names: &[&str],
     progress: &mut dyn FnMut(Progress),
 ) -> Vec<(String, Result<Fetched, DataError>)> {
-    named(names, |entry| {
-        store.fetch(entry, progress).map(|(fetched, _)| fetched)
-    })
+    named(names, |entry| store.fetch(entry, progress).map(|(fetched, _)| fetched))
 }
 
 impl Store {
@@ -69,12 +67,8 @@ impl Store {
             .as_ref()
             .ok_or_else(|| failed(", and there is no folder to download it to".to_owned()))?;
         let folder = target.join(&manifest.name);
-        let unwritable = |error| {
-            failed(format!(
-                ", and {} cannot be written ({error})",
-                folder.display()
-            ))
-        };
+        let unwritable =
+            |error| failed(format!(", and {} cannot be written ({error})", folder.display()));
         fs::create_dir_all(&folder).map_err(unwritable)?;
         // Two processes must not write into one `.part` file; the second finds the result.
         let lock = File::create(folder.join(".lock")).map_err(unwritable)?;
@@ -127,10 +121,7 @@ impl Store {
                 Unfit::Download(format!("failed to write {}: {error}", path.display()))
             })?;
         }
-        let paths = manifest
-            .files
-            .iter()
-            .filter_map(|file| self.locate_file(manifest, file));
+        let paths = manifest.files.iter().filter_map(|file| self.locate_file(manifest, file));
         Ok((paths.collect(), dataset))
     }
 
@@ -146,12 +137,7 @@ impl Store {
             return Err(Unfit::Download(reason.clone()));
         }
         let mut report = |done, total| {
-            progress(Progress {
-                dataset: &manifest.name,
-                file: &file.name,
-                done,
-                total,
-            });
+            progress(Progress { dataset: &manifest.name, file: &file.name, done, total });
         };
         download::complete(&self.agent, &file.url, part, &mut report).map_err(|failure| {
             if let Failure::NoServer(reason) = &failure {
@@ -163,9 +149,7 @@ impl Store {
 
     pub(super) fn silent(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
         // The map is whole after every operation, so a panic elsewhere does not spoil it.
-        self.silent
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.silent.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

@@ -37,10 +37,9 @@ impl Store {
                 format!("no file `{}` in {}", file.name, self.searched()),
                 self.target().to_path_buf(),
             ),
-            (None, Some(folder)) => (
-                format!("{} does not hold {content}", folder.display()),
-                folder,
-            ),
+            (None, Some(folder)) => {
+                (format!("{} does not hold {content}", folder.display()), folder)
+            }
             (None, None) => (
                 format!("no folder `{}` in {}", manifest.name, self.searched()),
                 self.target().join(&manifest.name),
@@ -51,11 +50,7 @@ impl Store {
             manifest.homepage,
             place.display()
         );
-        Lack {
-            what,
-            remedy,
-            address: manifest.homepage.clone(),
-        }
+        Lack { what, remedy, address: manifest.homepage.clone() }
     }
 
     fn lacks_downloads(&self, manifest: &Manifest) -> Lack {
@@ -98,8 +93,6 @@ impl Store {
 
     fn missing<'m>(&self, manifest: &'m Manifest) -> Vec<&'m DataFile> {
         let files = manifest.files.iter();
-        files
-            .filter(|file| self.locate_file(manifest, file).is_none())
-            .collect()
+        files.filter(|file| self.locate_file(manifest, file).is_none()).collect()
     }
 }

@@ -30,9 +30,7 @@ pub(super) fn read(entry: &Entry, paths: &[PathBuf]) -> Result<Dataset, DataErro
             notes.extend(file.recognise(&file_hash(path)?, path)?);
         }
     }
-    let first = paths
-        .first()
-        .map_or(Path::new(&manifest.name), PathBuf::as_path);
+    let first = paths.first().map_or(Path::new(&manifest.name), PathBuf::as_path);
     let mut dataset = match entry.images {
         Some(images) => Dataset::of_images(&manifest.name, images(first)?, first)?,
         None => {

@@ -64,17 +64,9 @@ fn reply(answer: Answer, range: Option<u64>) -> Vec<u8> {
         Answer::Cut(at) => with("200 OK", String::new(), TEXT.len(), &TEXT[..at]),
         Answer::Range => {
             let from = range.expect("the client asks for a range") as usize;
-            let extra = format!(
-                "Content-Range: bytes {from}-{}/{}\r\n",
-                TEXT.len() - 1,
-                TEXT.len()
-            );
-            with(
-                "206 Partial Content",
-                extra,
-                TEXT.len() - from,
-                &TEXT[from..],
-            )
+            let extra =
+                format!("Content-Range: bytes {from}-{}/{}\r\n", TEXT.len() - 1, TEXT.len());
+            with("206 Partial Content", extra, TEXT.len() - from, &TEXT[from..])
         }
         Answer::NoMore(length) => {
             let extra = format!("Content-Range: bytes */{length}\r\n");
@@ -105,11 +97,8 @@ fn entry(server: &str, only: Option<&str>) -> Entry {
 /// A store that goes to the test's own server even where a proxy is configured.
 fn store(folder: &Path, offline: bool) -> Store {
     let mut store = Store::in_folder(folder.to_path_buf(), offline);
-    store.agent = Agent::config_builder()
-        .proxy(None)
-        .http_status_as_error(false)
-        .build()
-        .new_agent();
+    store.agent =
+        Agent::config_builder().proxy(None).http_status_as_error(false).build().new_agent();
     store
 }
 
@@ -130,11 +119,7 @@ fn fetch_from(folder: &Path, answers: Vec<Answer>, only: Option<&str>) -> Outcom
     let result = store(folder, false).fetch(&entry(&server, only), &mut |p| {
         progress.push((p.done, p.total));
     });
-    Outcome {
-        result,
-        ranges: handle.join().unwrap(),
-        progress,
-    }
+    Outcome { result, ranges: handle.join().unwrap(), progress }
 }
 
 fn files(folder: &Path) -> Vec<String> {
@@ -206,10 +191,7 @@ fn a_part_that_was_complete_is_only_verified() {
 fn a_part_of_another_file_is_dropped() {
     for (part, answers) in [
         // Longer than the file, and as long as a beginning of it.
-        (
-            "y".repeat(99),
-            vec![Answer::NoMore(48), Answer::Whole(TEXT)],
-        ),
+        ("y".repeat(99), vec![Answer::NoMore(48), Answer::Whole(TEXT)]),
         ("y".repeat(20), vec![Answer::Range, Answer::Whole(TEXT)]),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -231,10 +213,7 @@ fn a_wrong_file_leaves_nothing_and_names_both_hashes() {
     assert!(error.is_unavailable());
     let text = error.to_string();
     let found = hex(&Sha256::digest(other));
-    assert!(
-        text.contains(&format!("the file has SHA-256 {found}, expected {hash}")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("the file has SHA-256 {found}, expected {hash}")), "{text}");
     assert!(files(folder.path()).is_empty());
 }
 
@@ -243,17 +222,10 @@ fn a_local_file_with_another_hash_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("tiny")).unwrap();
     fs::write(folder.path().join("tiny/tiny.txt"), TEXT).unwrap();
-    let load_only = |only: &str| {
-        load(
-            &store(folder.path(), true),
-            &entry("http://127.0.0.1:1", Some(only)),
-        )
-    };
+    let load_only =
+        |only: &str| load(&store(folder.path(), true), &entry("http://127.0.0.1:1", Some(only)));
     let right = hex(&Sha256::digest(TEXT));
-    assert_eq!(
-        load_only(&right).unwrap().notes,
-        ["tiny.txt is the original"]
-    );
+    assert_eq!(load_only(&right).unwrap().notes, ["tiny.txt is the original"]);
     let error = load_only(&"ab".repeat(32)).unwrap_err();
     assert!(matches!(&error, DataError::Hash { found, .. } if *found == right));
     assert!(!error.is_unavailable());
@@ -267,50 +239,30 @@ fn a_refusal_says_what_to_do() {
     let text = error.to_string();
     let place = folder.path().join("tiny/tiny.txt");
     assert!(text.contains("tiny.txt answered 404 Not Found"), "{text}");
-    assert!(
-        text.ends_with(&format!("and put it at {}", place.display())),
-        "{text}"
-    );
+    assert!(text.ends_with(&format!("and put it at {}", place.display())), "{text}");
     let record = error.for_the_record();
     let start = "no copy of `tiny` on this machine; get it from http://127.0.0.1:";
-    assert!(
-        record.starts_with(start) && record.ends_with("/tiny.txt"),
-        "{record}"
-    );
+    assert!(record.starts_with(start) && record.ends_with("/tiny.txt"), "{record}");
 }
 
 #[test]
 fn a_silent_server_is_asked_once() {
     let folder = tempfile::tempdir().unwrap();
     // Bound, then closed again: nobody listens there.
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let entry = entry(&format!("http://{address}"), None);
     let store = store(folder.path(), false);
     let first = load(&store, &entry).unwrap_err();
     assert!(first.is_unavailable());
     assert_eq!(store.silent().len(), 1);
-    assert_eq!(
-        load(&store, &entry).unwrap_err().to_string(),
-        first.to_string()
-    );
+    assert_eq!(load(&store, &entry).unwrap_err().to_string(), first.to_string());
 }
 
 #[test]
 fn an_unwritable_cache_is_a_reason() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("tiny"),
-        "a file where a folder should be",
-    )
-    .unwrap();
-    let error = load(
-        &store(folder.path(), false),
-        &entry("http://127.0.0.1:1", None),
-    )
-    .unwrap_err();
+    fs::write(folder.path().join("tiny"), "a file where a folder should be").unwrap();
+    let error = load(&store(folder.path(), false), &entry("http://127.0.0.1:1", None)).unwrap_err();
     assert!(error.is_unavailable());
     assert!(error.to_string().contains("cannot be written"), "{error}");
 }

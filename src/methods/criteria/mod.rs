@@ -179,10 +179,7 @@ impl Hyperplanes {
         Range::Above(0.0).check("margin", self.margin)?;
         Range::Above(0.0).check("loss_scale.near", self.scale.near)?;
         Range::Above(0.0).check("loss_scale.far", self.scale.far)?;
-        let Some(TauStep {
-            gamma, momentum, ..
-        }) = &self.tau_step
-        else {
+        let Some(TauStep { gamma, momentum, .. }) = &self.tau_step else {
             return Ok(());
         };
         Range::AtLeast(0.0).check("gamma.max", gamma.max)?;

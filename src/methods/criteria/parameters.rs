@@ -33,11 +33,7 @@ pub struct CrossEntropy {
 
 impl Default for CrossEntropy {
     fn default() -> Self {
-        Self {
-            lr: 1e-3,
-            network: Network::default(),
-            training: Training::default(),
-        }
+        Self { lr: 1e-3, network: Network::default(), training: Training::default() }
     }
 }
 
@@ -343,10 +339,7 @@ pub struct LossScale {
 
 impl Default for LossScale {
     fn default() -> Self {
-        Self {
-            near: 1.0,
-            far: 1.0,
-        }
+        Self { near: 1.0, far: 1.0 }
     }
 }
 
@@ -367,11 +360,7 @@ pub struct Gamma {
 
 impl Default for Gamma {
     fn default() -> Self {
-        Self {
-            max: 1e-4,
-            t_max: None,
-            epsilon: 1e-6,
-        }
+        Self { max: 1e-4, t_max: None, epsilon: 1e-6 }
     }
 }
 
@@ -404,13 +393,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Default for Network {
     fn default() -> Self {
-        Self {
-            hidden: 512,
-            z: 128,
-            dropout: 0.25,
-            hypothesis: Hypothesis::Both,
-            layer_norm: true,
-        }
+        Self { hidden: 512, z: 128, dropout: 0.25, hypothesis: Hypothesis::Both, layer_norm: true }
     }
 }
 

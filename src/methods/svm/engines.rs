@@ -27,19 +27,13 @@ pub(super) fn libsvm(dual: &SvmDual<'_>, tolerance: f64) -> Result<Solution, Fit
         ..SvmParameter::default()
     };
     let problem = SvmProblem {
-        labels: labels(dual)
-            .map(|first| if first { 1.0 } else { -1.0 })
-            .collect(),
-        instances: (0..dual.samples.len())
-            .map(|i| kernel_row(dual, i))
-            .collect(),
+        labels: labels(dual).map(|first| if first { 1.0 } else { -1.0 }).collect(),
+        instances: (0..dual.samples.len()).map(|i| kernel_row(dual, i)).collect(),
     };
     libsvm_rs::check_parameter(&problem, &parameters)
         .map_err(|error| failure(LIBSVM, error.to_string()))?;
     libsvm_rs::set_quiet(true);
-    let model = guarded(LIBSVM, || {
-        libsvm_rs::train::svm_train(&problem, &parameters)
-    })?;
+    let model = guarded(LIBSVM, || libsvm_rs::train::svm_train(&problem, &parameters))?;
 
     let mut beta = vec![0.0; dual.samples.len()];
     let coefficients = model.sv_coef.first().map_or(&[][..], Vec::as_slice);
@@ -57,10 +51,7 @@ pub(super) fn libsvm(dual: &SvmDual<'_>, tolerance: f64) -> Result<Solution, Fit
 
 /// A row as LIBSVM wants it: its number, counted from 1, then its kernel values.
 fn kernel_row(dual: &SvmDual<'_>, i: usize) -> Vec<SvmNode> {
-    let number = SvmNode {
-        index: 0,
-        value: (i + 1) as f64,
-    };
+    let number = SvmNode { index: 0, value: (i + 1) as f64 };
     let column = dual.gram.col(dual.samples[i]);
     let values = dual.samples.iter().enumerate().map(|(k, &row)| SvmNode {
         index: i32::try_from(k + 1).unwrap_or(i32::MAX),
@@ -83,11 +74,7 @@ pub(super) fn linfa(
     let parameters = match *set.kernel() {
         FittedKernel::Gaussian { width } => parameters.gaussian_kernel(width),
         FittedKernel::Linear => parameters.linear_kernel(),
-        FittedKernel::Polynomial {
-            degree,
-            offset,
-            scale,
-        } if scale > 0.0 => {
+        FittedKernel::Polynomial { degree, offset, scale } if scale > 0.0 => {
             samples *= scale.sqrt();
             parameters.polynomial_kernel(offset, f64::from(degree))
         }
@@ -135,11 +122,7 @@ fn judged(
         true => Termination::Solved,
         false => Termination::Stalled,
     };
-    Solution {
-        beta,
-        offset,
-        certificate: report.certificate(0, termination),
-    }
+    Solution { beta, offset, certificate: report.certificate(0, termination) }
 }
 
 fn guarded<T>(engine: &'static str, work: impl FnOnce() -> T) -> Result<T, FitError> {

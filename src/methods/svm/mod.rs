@@ -51,11 +51,7 @@ pub enum Engine {
 impl Svm {
     /// The same method of npsvc.
     fn own(&self) -> npsvc::Svm {
-        npsvc::Svm {
-            c: self.c,
-            tolerance: self.tolerance,
-            max_iter: self.max_iter,
-        }
+        npsvc::Svm { c: self.c, tolerance: self.tolerance, max_iter: self.max_iter }
     }
 }
 
@@ -77,14 +73,7 @@ impl Method for Svm {
     }
 
     fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            0.0,
-        )
+        ChainKey::new(&Self { c: 0.0, ..self.clone() }, &[self.c], 0.0)
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {

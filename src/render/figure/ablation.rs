@@ -40,23 +40,13 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
         one_split(summary, rows.into_iter())
     );
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
-    Some(Drawn {
-        name: "ablation",
-        title,
-        picture,
-        data,
-    })
+    Some(Drawn { name: "ablation", title, picture, data })
 }
 
 /// Traces of one dataset and method with an accuracy, at least two each.
 fn groups(summary: &Summary) -> Vec<Vec<&Trace>> {
     let mut groups: Vec<Vec<&Trace>> = Vec::new();
-    let method = |trace: &Trace| {
-        summary
-            .columns
-            .get(trace.column)
-            .map(|column| &column.method)
-    };
+    let method = |trace: &Trace| summary.columns.get(trace.column).map(|column| &column.method);
     let usable =
         |trace: &&Trace| method(trace).is_some() && !trace.curve(|point| point.accuracy).is_empty();
     for trace in summary.traces.iter().filter(usable) {
@@ -74,35 +64,23 @@ fn groups(summary: &Summary) -> Vec<Vec<&Trace>> {
 }
 
 fn draw(summary: &Summary, group: &[&Trace], columns: &[usize], frame: Frame, sheet: &mut Sheet) {
-    let curves: Vec<_> = group
-        .iter()
-        .map(|trace| trace.curve(|point| point.accuracy))
-        .collect();
+    let curves: Vec<_> = group.iter().map(|trace| trace.curve(|point| point.accuracy)).collect();
     let all = || curves.iter().flatten();
     let x = Scale::linear(all().map(|point| point.0), 1.0);
     let y = Scale::linear(all().map(|point| point.1), 0.5);
     let (Some(x), Some(y), Some(first)) = (x, y, group.first()) else {
         return;
     };
-    let dataset = summary
-        .rows
-        .get(first.row)
-        .map_or("", |row| row.dataset.as_str());
+    let dataset = summary.rows.get(first.row).map_or("", |row| row.dataset.as_str());
     let steps = format!("{} (the first is 0)", unit(summary, group));
     let titles = (dataset, steps.as_str(), "test accuracy (%)");
     let plot = Plot::new(frame, (x, y), titles, &mut sheet.shapes);
     for (trace, curve) in group.iter().zip(&curves) {
-        let index = columns
-            .iter()
-            .position(|column| *column == trace.column)
-            .unwrap_or(0);
+        let index = columns.iter().position(|column| *column == trace.column).unwrap_or(0);
         let look = Look::of(index);
         if let Some((_, end)) = curve.last() {
             let y = plot.at(0.0, *end).1;
-            let (from, to) = (
-                (plot.frame.left, y),
-                (plot.frame.left + plot.frame.width, y),
-            );
+            let (from, to) = ((plot.frame.left, y), (plot.frame.left + plot.frame.width, y));
             sheet.shapes.extend(dashes(from, to, 1.0, look.colour));
         }
         plot.curve(curve, look, &mut sheet.shapes);
@@ -112,15 +90,13 @@ fn draw(summary: &Summary, group: &[&Trace], columns: &[usize], frame: Frame, sh
 fn data(summary: &Summary, groups: &[Vec<&Trace>]) -> String {
     let mut text = "dataset,method,label,iteration,accuracy\n".to_owned();
     for trace in groups.iter().flatten() {
-        let (Some(row), Some(column)) = (
-            summary.rows.get(trace.row),
-            summary.columns.get(trace.column),
-        ) else {
+        let (Some(row), Some(column)) =
+            (summary.rows.get(trace.row), summary.columns.get(trace.column))
+        else {
             continue;
         };
-        let names = [&row.dataset, &column.method, &column.label]
-            .map(|name| quoted(name))
-            .join(",");
+        let names =
+            [&row.dataset, &column.method, &column.label].map(|name| quoted(name)).join(",");
         for (iteration, accuracy) in trace.curve(|point| point.accuracy) {
             text += &format!("{names},{iteration},{accuracy:?}\n");
         }

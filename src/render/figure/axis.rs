@@ -29,18 +29,12 @@ impl Span {
     /// The span of these values; `None` if none of them is finite.
     pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let finite = values.into_iter().filter(|value| value.is_finite());
-        let points = finite.map(|value| Self {
-            low: value,
-            high: value,
-        });
+        let points = finite.map(|value| Self { low: value, high: value });
         points.reduce(Self::with)
     }
 
     fn with(self, other: Self) -> Self {
-        Self {
-            low: self.low.min(other.low),
-            high: self.high.max(other.high),
-        }
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
     fn width(self) -> f64 {
@@ -71,12 +65,7 @@ impl Axis {
         let room = span.width().max(NARROWEST) * ROOM + lacking / 2.0;
         let (low, high) = (span.low - room, span.high + room);
         let (step, decimals) = step(high - low);
-        Self {
-            low,
-            high,
-            step,
-            decimals,
-        }
+        Self { low, high, step, decimals }
     }
 
     /// Whether a value lies within the range.
@@ -139,14 +128,8 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_few() {
-        assert_eq!(
-            labels(&[98.5, 99.4]),
-            ["98.6", "98.8", "99.0", "99.2", "99.4"]
-        );
-        assert_eq!(
-            labels(&[60.0, 72.0]),
-            ["60", "62", "64", "66", "68", "70", "72"]
-        );
+        assert_eq!(labels(&[98.5, 99.4]), ["98.6", "98.8", "99.0", "99.2", "99.4"]);
+        assert_eq!(labels(&[60.0, 72.0]), ["60", "62", "64", "66", "68", "70", "72"]);
         assert_eq!(labels(&[0.0, 100.0]), ["0", "20", "40", "60", "80", "100"]);
     }
 
@@ -187,11 +170,7 @@ mod tests {
 
     #[test]
     fn neighbours_and_halves_are_not_left_off() {
-        for means in [
-            &[98.0, 96.0, 98.5, 99.0][..],
-            &[60.0, 99.0],
-            &[60.0, 61.0, 99.0, 99.0],
-        ] {
+        for means in [&[98.0, 96.0, 98.5, 99.0][..], &[60.0, 99.0], &[60.0, 61.0, 99.0, 99.0]] {
             let axis = Axis::around(spans(means)).unwrap();
             assert!(means.iter().all(|mean| axis.holds(*mean)), "{means:?}");
         }

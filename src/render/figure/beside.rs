@@ -17,10 +17,7 @@ const CONFIDENCE: f64 = 0.95;
 /// The figure, where the paper has numbers.
 pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     let table = summary.paper?;
-    let rows = summary
-        .rows
-        .iter()
-        .filter(|row| row.cells.iter().any(|c| c.paper.is_some()));
+    let rows = summary.rows.iter().filter(|row| row.cells.iter().any(|c| c.paper.is_some()));
     let panels: Vec<Panel> = rows
         .take(MOST_PANELS)
         .map(|row| {
@@ -29,17 +26,11 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
             let other = if row.other_problem { " ≠" } else { "" };
             Panel {
                 name: format!("{}{other}", row.dataset),
-                lanes: cells
-                    .map(|(cell, column)| method(cell, &column.label))
-                    .collect(),
+                lanes: cells.map(|(cell, column)| method(cell, &column.label)).collect(),
             }
         })
         .collect();
-    let title = format!(
-        "{}: ours minus the paper's Table {}",
-        summary.heading(),
-        table.table
-    );
+    let title = format!("{}: ours minus the paper's Table {}", summary.heading(), table.table);
     let mut sheet = Sheet::new(&title);
     sheet.legend(legend());
     let margin = Reproduction::MARGIN;
@@ -55,16 +46,9 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
          excludes zero and its mean lies outside the band; the longer the bar, the less it says that a number \
          is reproduced. ≠: not the problem of the paper's row."
     );
-    let picture = sheet.finish(
-        title.clone(),
-        &caption(summary, &(words + &left_out(summary, "paper"))),
-    );
-    Some(Drawn {
-        name: "paper",
-        title,
-        picture,
-        data: data(summary),
-    })
+    let picture =
+        sheet.finish(title.clone(), &caption(summary, &(words + &left_out(summary, "paper"))));
+    Some(Drawn { name: "paper", title, picture, data: data(summary) })
 }
 
 fn look(verdict: Option<Reproduction>) -> RGBAColor {
@@ -100,15 +84,9 @@ fn legend() -> Vec<(String, Icon)> {
         shapes.push(bar(at.0 - 12.0, at.1 - 7.0, 24.0, 14.0, green));
     });
     vec![
-        (
-            "reproduced: not told apart, or by little".to_owned(),
-            mark(Reproduction::Reproduced),
-        ),
+        ("reproduced: not told apart, or by little".to_owned(), mark(Reproduction::Reproduced)),
         ("higher or lower".to_owned(), mark(Reproduction::Higher)),
-        (
-            "not the same problem".to_owned(),
-            mark(Reproduction::NotRun),
-        ),
+        ("not the same problem".to_owned(), mark(Reproduction::NotRun)),
         ("practical margin".to_owned(), band),
     ]
 }

@@ -91,11 +91,7 @@ impl Picture {
     /// The picture as an SVG document.
     pub(super) fn svg(&self) -> Result<Vec<u8>, String> {
         let mut text = String::new();
-        let backend = Backend {
-            scale: FINE,
-            inclusive: false,
-            text: true,
-        };
+        let backend = Backend { scale: FINE, inclusive: false, text: true };
         let area = SVGBackend::with_string(&mut text, (self.width * FINE, self.height * FINE));
         self.draw(&area.into_drawing_area(), backend)?;
         let (_, body) = text.split_once('\n').ok_or("an SVG without a first line")?;
@@ -120,11 +116,7 @@ impl Picture {
         let scale = if self.height > TALL { PNG_SCALE } else { FINE };
         let size = (self.width * scale, self.height * scale);
         let mut pixels = vec![0; size.0 as usize * size.1 as usize * 3];
-        let backend = Backend {
-            scale,
-            inclusive: true,
-            text: false,
-        };
+        let backend = Backend { scale, inclusive: true, text: false };
         let area = BitMapBackend::with_buffer(&mut pixels, size);
         self.draw(&area.into_drawing_area(), backend)?;
         for shape in &self.shapes {
@@ -170,34 +162,17 @@ impl Shape {
         let scale = f64::from(backend.scale);
         let steps = |pixels: f64| (pixels * scale).round() as i32;
         match self {
-            Self::Bar {
-                left,
-                top,
-                width,
-                height,
-                colour,
-            } => {
+            Self::Bar { left, top, width, height, colour } => {
                 let less = i32::from(backend.inclusive);
                 let end = |from: i32, size: f64| from + steps(size).max(1) - less;
                 let (x, y) = (steps(*left), steps(*top));
                 let corners = [(x, y), (end(x, *width), end(y, *height))];
                 area.draw(&Rectangle::new(corners, colour.filled()))
             }
-            Self::Dot {
-                centre: (x, y),
-                radius,
-                colour,
-            } => area.draw(&Circle::new(
-                (steps(*x), steps(*y)),
-                steps(*radius),
-                colour.filled(),
-            )),
-            Self::Diamond {
-                centre: (x, y),
-                radius,
-                line,
-                colour,
-            } => {
+            Self::Dot { centre: (x, y), radius, colour } => {
+                area.draw(&Circle::new((steps(*x), steps(*y)), steps(*radius), colour.filled()))
+            }
+            Self::Diamond { centre: (x, y), radius, line, colour } => {
                 let (x, y) = (steps(*x), steps(*y));
                 let corners = |r: i32| vec![(x - r, y), (x, y - r), (x + r, y), (x, y + r)];
                 // A line of this width along a diagonal takes more than its width off the radius.
@@ -205,11 +180,7 @@ impl Shape {
                 area.draw(&Polygon::new(corners(steps(*radius)), colour.filled()))?;
                 area.draw(&Polygon::new(corners(steps(inner)), WHITE.filled()))
             }
-            Self::Line {
-                points,
-                thick,
-                colour,
-            } => {
+            Self::Line { points, thick, colour } => {
                 let points: Vec<_> = points.iter().map(|p| (steps(p.0), steps(p.1))).collect();
                 let width = steps(*thick).max(1).unsigned_abs();
                 area.draw(&PathElement::new(points, colour.stroke_width(width)))
@@ -218,21 +189,11 @@ impl Shape {
                 let points: Vec<_> = points.iter().map(|p| (steps(p.0), steps(p.1))).collect();
                 area.draw(&Polygon::new(points, colour.filled()))
             }
-            Self::Text {
-                at: (x, y),
-                anchor,
-                face,
-                colour,
-                text,
-            } if backend.text => {
+            Self::Text { at: (x, y), anchor, face, colour, text } if backend.text => {
                 // plotters puts the middle of an x on the anchor, and divides sizes by 1.24.
                 let y = y - face.size * font::X_HEIGHT / 2.0;
                 let size = face.size * scale * 1.24;
-                let style = if face.bold {
-                    FontStyle::Bold
-                } else {
-                    FontStyle::Normal
-                };
+                let style = if face.bold { FontStyle::Bold } else { FontStyle::Normal };
                 let font = FontDesc::new(FontFamily::Name(font::FAMILY), size, style);
                 let style = font.color(colour).pos(Pos::new(*anchor, VPos::Center));
                 area.draw_text(&drawable(text), &style, (steps(*x), steps(y)))
@@ -243,14 +204,7 @@ impl Shape {
 
     /// Sets a text into an image of RGB pixels; other shapes do nothing.
     fn set_text(&self, scale: f64, width: usize, pixels: &mut [u8]) {
-        let Self::Text {
-            at,
-            anchor,
-            face,
-            colour,
-            text,
-        } = self
-        else {
+        let Self::Text { at, anchor, face, colour, text } = self else {
             return;
         };
         let text = drawable(text);
@@ -259,10 +213,7 @@ impl Shape {
             HPos::Center => at.0 - face.width(&text) / 2.0,
             HPos::Right => at.0 - face.width(&text),
         };
-        let large = Face {
-            size: face.size * scale,
-            ..*face
-        };
+        let large = Face { size: face.size * scale, ..*face };
         large.rasterise(&text, (left * scale, at.1 * scale), |x, y, covered| {
             let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else {
                 return;
@@ -287,10 +238,7 @@ fn drawable(text: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    drawable(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    drawable(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Half the size: each pixel is the mean of four.
@@ -302,11 +250,7 @@ fn halved(pixels: &[u8], width: usize) -> Vec<u8> {
         for (above, below) in upper.chunks_exact(6).zip(lower.chunks_exact(6)) {
             for channel in 0..3 {
                 let four = [above, below].map(|two| [two[channel], two[channel + 3]]);
-                let sum: u16 = four
-                    .as_flattened()
-                    .iter()
-                    .map(|&part| u16::from(part))
-                    .sum();
+                let sum: u16 = four.as_flattened().iter().map(|&part| u16::from(part)).sum();
                 small.push(((sum + 2) / 4) as u8);
             }
         }

@@ -71,10 +71,7 @@ mod tests {
             u32::from(r) + u32::from(g) + u32::from(b)
         };
         let shares: Vec<u32> = (0..=20).map(|i| light(f64::from(i) / 20.0)).collect();
-        assert!(
-            shares.windows(2).all(|pair| pair[0] > pair[1]),
-            "{shares:?}"
-        );
+        assert!(shares.windows(2).all(|pair| pair[0] > pair[1]), "{shares:?}");
         assert_eq!(ramp(-1.0), ramp(0.0));
         assert_eq!(ramp(f64::NAN), ramp(0.0));
     }

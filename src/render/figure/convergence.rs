@@ -27,11 +27,7 @@ struct Panel {
 pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     let mut panels: Vec<Panel> = Vec::new();
     for row in 0..summary.rows.len() {
-        let traces: Vec<&Trace> = summary
-            .traces
-            .iter()
-            .filter(|trace| trace.row == row)
-            .collect();
+        let traces: Vec<&Trace> = summary.traces.iter().filter(|trace| trace.row == row).collect();
         panels.extend(traces.iter().filter_map(|trace| objectives(summary, trace)));
         panels.extend(accuracies(summary, row, &traces));
     }
@@ -50,12 +46,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     }
     let words = words(summary, &panels) + &left_out;
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
-    Some(Drawn {
-        name: "convergence",
-        title,
-        picture,
-        data: data(summary),
-    })
+    Some(Drawn { name: "convergence", title, picture, data: data(summary) })
 }
 
 /// What the axes are and what was trained on.
@@ -82,10 +73,8 @@ fn names(summary: &Summary, trace: &Trace) -> Option<(String, String)> {
 
 fn objectives(summary: &Summary, trace: &Trace) -> Option<Panel> {
     let (dataset, label) = names(summary, trace)?;
-    let curves = vec![
-        (PRIMAL, trace.curve(|point| point.primal)),
-        (DUAL, trace.curve(|point| point.dual)),
-    ];
+    let curves =
+        vec![(PRIMAL, trace.curve(|point| point.primal)), (DUAL, trace.curve(|point| point.dual))];
     if curves.iter().all(|(_, curve)| curve.is_empty()) {
         return None;
     }
@@ -123,11 +112,7 @@ impl Panel {
         let x = Scale::linear(all().map(|point| point.0), 1.0);
         // Where nothing changes, a scale of the last digits would show rounding.
         let largest = all().map(|point| point.1.abs()).fold(1e-9, f64::max);
-        let narrowest = if self.axis == ACCURACY {
-            0.5
-        } else {
-            1e-3 * largest
-        };
+        let narrowest = if self.axis == ACCURACY { 0.5 } else { 1e-3 * largest };
         let y = Scale::linear(all().map(|point| point.1), narrowest);
         let (Some(x), Some(y)) = (x, y) else {
             return;
@@ -142,10 +127,8 @@ impl Panel {
 }
 
 fn legend(summary: &Summary, panels: &[Panel]) -> Vec<(String, Icon)> {
-    let mut looks: Vec<usize> = panels
-        .iter()
-        .flat_map(|panel| panel.curves.iter().map(|c| c.0))
-        .collect();
+    let mut looks: Vec<usize> =
+        panels.iter().flat_map(|panel| panel.curves.iter().map(|c| c.0)).collect();
     looks.sort_unstable();
     looks.dedup();
     looks
@@ -155,10 +138,7 @@ fn legend(summary: &Summary, panels: &[Panel]) -> Vec<(String, Icon)> {
                 PRIMAL => "primal: max J".to_owned(),
                 DUAL => "dual: sum tau J".to_owned(),
                 column => {
-                    let label = summary
-                        .columns
-                        .get(column - 2)
-                        .map(|column| column.label.as_str());
+                    let label = summary.columns.get(column - 2).map(|column| column.label.as_str());
                     format!("accuracy of {}", label.unwrap_or_default())
                 }
             };

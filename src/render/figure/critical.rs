@@ -59,9 +59,7 @@ fn picture(
     for (index, (first, last)) in groups.iter().enumerate() {
         let (from, to) = (axis.at(order[*first].1), axis.at(order[*last].1));
         let y = top + 14.0 + index as f64 * 8.0;
-        sheet
-            .shapes
-            .push(bar(from - 4.0, y, to - from + 8.0, 3.5, colour::INK));
+        sheet.shapes.push(bar(from - 4.0, y, to - from + 8.0, 3.5, colour::INK));
     }
     let below = top + 26.0 + groups.len() as f64 * 8.0;
     let half = order.len().div_ceil(2);
@@ -69,11 +67,7 @@ fn picture(
     for (place, (column, rank)) in order.iter().enumerate() {
         let is_left = place < half;
         // On either side the outermost method is the lowest, so that stems never cross.
-        let line = if is_left {
-            place
-        } else {
-            order.len() - 1 - place
-        };
+        let line = if is_left { place } else { order.len() - 1 - place };
         let stem = Stem {
             x: axis.at(*rank),
             top,
@@ -91,14 +85,9 @@ fn picture(
         ranks.datasets, critical.level
     );
     if let Some(test) = ranks.friedman {
-        words += &format!(
-            " Friedman's chi-squared {:.2}, p = {:.4}.",
-            test.chi2, test.p
-        );
+        words += &format!(" Friedman's chi-squared {:.2}, p = {:.4}.", test.chi2, test.p);
     }
-    words += &ranks
-        .power()
-        .map_or(String::new(), |text| format!(" {text}"));
+    words += &ranks.power().map_or(String::new(), |text| format!(" {text}"));
     sheet.finish(title.to_owned(), &caption(summary, &words))
 }
 
@@ -119,35 +108,21 @@ impl Axis {
         for rank in (1..=self.last as usize).step_by(every) {
             let x = self.at(rank as f64);
             shapes.push(bar(x - 0.5, y - 6.0, 1.0, 6.0, colour::INK));
-            shapes.push(text_around(
-                TICK,
-                colour::GREY,
-                (x, y - 10.0),
-                rank.to_string(),
-            ));
+            shapes.push(text_around(TICK, colour::GREY, (x, y - 10.0), rank.to_string()));
         }
     }
 
     /// A bar of the critical difference's length, or of the axis' where that is shorter.
     fn ruler(&self, y: f64, difference: f64, shapes: &mut Vec<Shape>) {
         let beyond = difference > self.last - 1.0;
-        let length = if beyond {
-            self.width
-        } else {
-            self.at(1.0 + difference) - self.left
-        };
+        let length = if beyond { self.width } else { self.at(1.0 + difference) - self.left };
         shapes.push(bar(self.left, y, length, 1.5, colour::REFERENCE));
         for x in [self.left, self.left + length] {
             shapes.push(bar(x - 0.75, y - 4.0, 1.5, 9.5, colour::REFERENCE));
         }
         let longer = if beyond { ", longer than the axis" } else { "" };
         let text = format!("CD = {}{longer}", number(difference));
-        shapes.push(text_at(
-            TICK,
-            colour::REFERENCE,
-            (self.left + 4.0, y - 6.0),
-            text,
-        ));
+        shapes.push(text_at(TICK, colour::REFERENCE, (self.left + 4.0, y - 6.0), text));
     }
 }
 
@@ -162,11 +137,7 @@ struct Stem {
 
 impl Stem {
     fn draw(&self, text: &str, shapes: &mut Vec<Shape>) {
-        let colour = if self.is_reference {
-            colour::REFERENCE
-        } else {
-            colour::INK
-        };
+        let colour = if self.is_reference { colour::REFERENCE } else { colour::INK };
         let face = if self.is_reference { REFERENCE } else { LABEL };
         shapes.push(bar(self.x - 0.5, self.top, 1.0, self.y - self.top, colour));
         let text = face.shortened(text, SIDE - 10.0);
@@ -177,13 +148,7 @@ impl Stem {
             shapes.push(text_before(face, colour, (end - 4.0, y), text));
         } else {
             let end = MARGIN + INNER - SIDE + 8.0;
-            shapes.push(bar(
-                self.x - 0.5,
-                self.y - 0.5,
-                end - self.x + 0.5,
-                1.0,
-                colour,
-            ));
+            shapes.push(bar(self.x - 0.5, self.y - 0.5, end - self.x + 0.5, 1.0, colour));
             shapes.push(text_at(face, colour, (end + 4.0, y), text));
         }
     }
@@ -194,10 +159,7 @@ fn groups(order: &[(usize, f64)], difference: f64) -> Vec<(usize, usize)> {
     let mut groups: Vec<(usize, usize)> = Vec::new();
     for first in 0..order.len() {
         let within = |last: &usize| order[*last].1 - order[first].1 <= difference;
-        let last = (first..order.len())
-            .take_while(within)
-            .last()
-            .unwrap_or(first);
+        let last = (first..order.len()).take_while(within).last().unwrap_or(first);
         let is_new = groups.last().is_none_or(|(_, end)| last > *end);
         if last > first && is_new {
             groups.push((first, last));

@@ -15,11 +15,7 @@ pub(super) fn csv(summary: &Summary) -> String {
     for row in &summary.rows {
         for (index, (cell, column)) in row.cells.iter().zip(&summary.columns).enumerate() {
             let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
-            let is_reference = if reference == Some(index) {
-                "yes"
-            } else {
-                "no"
-            };
+            let is_reference = if reference == Some(index) { "yes" } else { "no" };
             for mark in marks(cell, row.no_results.as_deref()) {
                 text.push_str(&format!("{},{is_reference},{mark}\n", names.join(",")));
             }

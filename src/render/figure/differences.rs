@@ -17,10 +17,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     if panels.is_empty() {
         return None;
     }
-    let title = format!(
-        "{}: {label} minus each method, split by split",
-        summary.heading()
-    );
+    let title = format!("{}: {label} minus each method, split by split", summary.heading());
     let mut sheet = Sheet::new(&title);
     sheet.legend(legend());
     forest::draw(
@@ -38,33 +35,20 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     );
     let picture = sheet.finish(
         title.clone(),
-        &caption(
-            summary,
-            &(words + &lane::undotted(summary) + &left_out(summary, "differences")),
-        ),
+        &caption(summary, &(words + &lane::undotted(summary) + &left_out(summary, "differences"))),
     );
-    Some(Drawn {
-        name: "differences",
-        title,
-        picture,
-        data: data(summary),
-    })
+    Some(Drawn { name: "differences", title, picture, data: data(summary) })
 }
 
 fn panels(summary: &Summary, reference: usize) -> Vec<Panel> {
-    let rows = summary
-        .rows
-        .iter()
-        .filter(|row| row.cells.iter().any(|c| c.paired.is_some()));
+    let rows = summary.rows.iter().filter(|row| row.cells.iter().any(|c| c.paired.is_some()));
     rows.take(MOST_PANELS)
         .map(|row| {
             let rivals = row.cells.iter().zip(&summary.columns).enumerate();
             let rivals = rivals.filter(|(index, _)| *index != reference).take(MOST);
             Panel {
                 name: row.dataset.clone(),
-                lanes: rivals
-                    .map(|(_, (cell, column))| rival(cell, &column.label))
-                    .collect(),
+                lanes: rivals.map(|(_, (cell, column))| rival(cell, &column.label)).collect(),
             }
         })
         .collect()
@@ -72,11 +56,7 @@ fn panels(summary: &Summary, reference: usize) -> Vec<Panel> {
 
 fn rival(cell: &Cell, label: &str) -> Lane {
     let paired = cell.paired.as_ref();
-    let words = if cell.mean.is_some() {
-        "too few common splits"
-    } else {
-        cell.word()
-    };
+    let words = if cell.mean.is_some() { "too few common splits" } else { cell.word() };
     Lane {
         label: label.to_owned(),
         dots: paired.map_or(Vec::new(), |paired| {
@@ -93,13 +73,7 @@ fn rival(cell: &Cell, label: &str) -> Lane {
 fn legend() -> Vec<(String, Icon)> {
     let bar = |thick: f64| -> Icon {
         Box::new(move |at, shapes| {
-            shapes.push(lane::level(
-                at.0 - 12.0,
-                at.0 + 12.0,
-                at.1,
-                thick,
-                colour::METHOD,
-            ));
+            shapes.push(lane::level(at.0 - 12.0, at.0 + 12.0, at.1, thick, colour::METHOD));
         })
     };
     let dots: Icon = Box::new(|at, shapes| {
@@ -128,10 +102,7 @@ fn data(summary: &Summary) -> String {
             for (number, difference) in paired.differences.iter().enumerate() {
                 text += &format!("{names},split,{number},{:?},,\n", rounded(*difference));
             }
-            let tests = [
-                ("paired-t", Some(paired.naive)),
-                ("nadeau-bengio", paired.corrected),
-            ];
+            let tests = [("paired-t", Some(paired.naive)), ("nadeau-bengio", paired.corrected)];
             for (kind, test) in tests {
                 let Some((test, (low, high))) =
                     test.and_then(|t| Some((t, t.interval(CONFIDENCE)?)))

@@ -65,11 +65,8 @@ pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Drawn> {
     methods.truncate(MOST);
     let mut sheet = Sheet::new(&title);
     let looks = methods.iter().enumerate();
-    let title_of = |method: &str| {
-        methods::find(method)
-            .map_or(method, |entry| entry.info.title)
-            .to_owned()
-    };
+    let title_of =
+        |method: &str| methods::find(method).map_or(method, |entry| entry.info.title).to_owned();
     let looks = looks.map(|(index, method)| (title_of(method), Look::of(index).icon()));
     sheet.legend(looks.collect());
     let frames = sheet.grid(panels.len(), panels.len().min(2), 260.0);
@@ -77,12 +74,7 @@ pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Drawn> {
         draw(panel, &name(panel, &panels), &methods, frame, &mut sheet);
     }
     let picture = sheet.finish(title.clone(), &words(summaries, &points));
-    Some(Drawn {
-        name: "effect",
-        title,
-        picture,
-        data: data(&points),
-    })
+    Some(Drawn { name: "effect", title, picture, data: data(&points) })
 }
 
 /// Every entry with a scheme; of several at one level the first, in the order of the experiments.
@@ -177,9 +169,7 @@ fn panels<'p, 'a>(points: &'p [Point<'a>]) -> Vec<Vec<&'p Point<'a>>> {
 /// `dna, 10 splits`; with the size where other data has the same name.
 fn name(panel: &[&Point], panels: &[Vec<&Point>]) -> String {
     let data = panel[0].data;
-    let namesakes = panels
-        .iter()
-        .filter(|other| other[0].data.name == data.name);
+    let namesakes = panels.iter().filter(|other| other[0].data.name == data.name);
     let size = if namesakes.count() > 1 {
         format!(", {} for training", counted(data.n_train, "sample"))
     } else {
@@ -196,12 +186,9 @@ fn name(panel: &[&Point], panels: &[Vec<&Point>]) -> String {
 }
 
 fn draw(panel: &[&Point], name: &str, methods: &[&str], frame: Frame, sheet: &mut Sheet) {
-    let levels: Vec<usize> = (0..LEVELS.len())
-        .filter(|level| panel.iter().any(|point| point.level == *level))
-        .collect();
-    let names: Vec<String> = (levels.iter())
-        .map(|&level| LEVELS[level].to_owned())
-        .collect();
+    let levels: Vec<usize> =
+        (0..LEVELS.len()).filter(|level| panel.iter().any(|point| point.level == *level)).collect();
+    let names: Vec<String> = (levels.iter()).map(|&level| LEVELS[level].to_owned()).collect();
     let Some(y) = Scale::linear(panel.iter().flat_map(|point| point.ends()), 0.5) else {
         return;
     };

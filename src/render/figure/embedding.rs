@@ -26,17 +26,12 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     sheet.y += 6.0;
     for mapped in summary.maps.iter().take(MOST) {
         let frames = sheet.grid(2, 2, 470.0);
-        let clouds = [
-            ("raw data", &mapped.embedding.raw),
-            ("z(x)", &mapped.embedding.learnt),
-        ];
+        let clouds = [("raw data", &mapped.embedding.raw), ("z(x)", &mapped.embedding.learnt)];
         for (frame, (what, cloud)) in frames.into_iter().zip(clouds) {
             panel(summary, mapped, what, cloud, frame, &mut sheet.shapes);
         }
     }
-    let mut rows: Vec<usize> = (summary.maps.iter().take(MOST))
-        .map(|mapped| mapped.row)
-        .collect();
+    let mut rows: Vec<usize> = (summary.maps.iter().take(MOST)).map(|mapped| mapped.row).collect();
     rows.dedup();
     let words = format!(
         "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have \
@@ -48,12 +43,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
         first.embedding.neighbours
     );
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
-    Some(Drawn {
-        name: "embedding",
-        title,
-        picture,
-        data: data(summary),
-    })
+    Some(Drawn { name: "embedding", title, picture, data: data(summary) })
 }
 
 fn panel(
@@ -64,45 +54,20 @@ fn panel(
     outer: Frame,
     shapes: &mut Vec<Shape>,
 ) {
-    let dataset = summary
-        .rows
-        .get(mapped.row)
-        .map_or("", |row| row.dataset.as_str());
-    let label = summary
-        .columns
-        .get(mapped.column)
-        .map_or("", |column| column.label.as_str());
+    let dataset = summary.rows.get(mapped.row).map_or("", |row| row.dataset.as_str());
+    let label = summary.columns.get(mapped.column).map_or("", |column| column.label.as_str());
     let name = match what {
         "z(x)" => format!("{dataset}: z(x) of {label}, {} dimensions", cloud.dims),
         _ => format!("{dataset}: {what}, {} dimensions", cloud.dims),
     };
     let name = NAME.shortened(&name, outer.width);
-    shapes.push(text_at(
-        NAME,
-        colour::INK,
-        (outer.left, outer.top + 12.0),
-        name,
-    ));
-    let frame = Frame {
-        top: outer.top + 22.0,
-        height: outer.height - 48.0,
-        ..outer
-    };
-    shapes.push(bar(
-        frame.left,
-        frame.top,
-        frame.width,
-        frame.height,
-        colour::EMPTY,
-    ));
+    shapes.push(text_at(NAME, colour::INK, (outer.left, outer.top + 12.0), name));
+    let frame = Frame { top: outer.top + 22.0, height: outer.height - 48.0, ..outer };
+    shapes.push(bar(frame.left, frame.top, frame.width, frame.height, colour::EMPTY));
     let x = Scale::linear(cloud.points.iter().map(|point| point[0]), 1e-6);
     let y = Scale::linear(cloud.points.iter().map(|point| point[1]), 1e-6);
     if let (Some(x), Some(y)) = (x, y) {
-        let names = summary
-            .plan
-            .datasets
-            .get(mapped.row)
-            .map(|dataset| dataset.classes.as_slice());
+        let names = summary.plan.datasets.get(mapped.row).map(|dataset| dataset.classes.as_slice());
         for (point, &class) in cloud.points.iter().zip(&mapped.embedding.labels) {
             let at = (
                 frame.left + x.place(point[0]) * frame.width,
@@ -116,10 +81,7 @@ fn panel(
         number(cloud.silhouette),
         number(cloud.knn_accuracy)
     );
-    let below = (
-        outer.left + outer.width / 2.0,
-        outer.top + outer.height - 8.0,
-    );
+    let below = (outer.left + outer.width / 2.0, outer.top + outer.height - 8.0);
     shapes.push(text_around(WORDS, colour::INK, below, words));
 }
 
@@ -127,12 +89,7 @@ fn panel(
 fn sample(at: (f64, f64), class: usize, name: Option<&String>) -> Vec<Shape> {
     let look = Look::of(class);
     match name.filter(|name| name.chars().count() <= 2) {
-        Some(name) => vec![text_around(
-            LETTER,
-            look.colour,
-            (at.0, at.1 + 3.0),
-            name.clone(),
-        )],
+        Some(name) => vec![text_around(LETTER, look.colour, (at.0, at.1 + 3.0), name.clone())],
         None => look.mark.draw(at, 2.5, look.colour),
     }
 }
@@ -140,27 +97,19 @@ fn sample(at: (f64, f64), class: usize, name: Option<&String>) -> Vec<Shape> {
 fn data(summary: &Summary) -> String {
     let mut text = "dataset,label,space,sample,class,x,y\n".to_owned();
     for mapped in &summary.maps {
-        let (Some(row), Some(column)) = (
-            summary.rows.get(mapped.row),
-            summary.columns.get(mapped.column),
-        ) else {
+        let (Some(row), Some(column)) =
+            (summary.rows.get(mapped.row), summary.columns.get(mapped.column))
+        else {
             continue;
         };
         let names = format!("{},{}", quoted(&row.dataset), quoted(&column.label));
-        for (space, cloud) in [
-            ("raw", &mapped.embedding.raw),
-            ("learnt", &mapped.embedding.learnt),
-        ] {
-            for (sample, (point, class)) in cloud
-                .points
-                .iter()
-                .zip(&mapped.embedding.labels)
-                .enumerate()
+        for (space, cloud) in [("raw", &mapped.embedding.raw), ("learnt", &mapped.embedding.learnt)]
+        {
+            for (sample, (point, class)) in
+                cloud.points.iter().zip(&mapped.embedding.labels).enumerate()
             {
-                text += &format!(
-                    "{names},{space},{sample},{class},{:?},{:?}\n",
-                    point[0], point[1]
-                );
+                text +=
+                    &format!("{names},{space},{sample},{class},{:?},{:?}\n", point[0], point[1]);
             }
         }
     }

@@ -40,16 +40,10 @@ pub(super) fn draw(sheet: &mut Sheet, panels: &[Panel], axis: &str, band: Option
     let columns = if panels.len() > 1 { 2 } else { 1 };
     let width = (INNER + GAP) / columns as f64 - GAP;
     let labels = panels.iter().flat_map(|panel| &panel.lanes);
-    let labels = labels
-        .map(|lane| LABEL.width(&lane.label))
-        .fold(40.0, f64::max);
+    let labels = labels.map(|lane| LABEL.width(&lane.label)).fold(40.0, f64::max);
     let side = labels.min(width * 0.4) + 10.0;
     for pair in panels.chunks(columns) {
-        let lanes = pair
-            .iter()
-            .map(|panel| panel.lanes.len())
-            .max()
-            .unwrap_or(0);
+        let lanes = pair.iter().map(|panel| panel.lanes.len()).max().unwrap_or(0);
         for (index, panel) in pair.iter().enumerate() {
             let frame = Frame {
                 left: MARGIN + index as f64 * (width + GAP) + side,
@@ -66,10 +60,7 @@ pub(super) fn draw(sheet: &mut Sheet, panels: &[Panel], axis: &str, band: Option
 impl Panel {
     fn scale(&self, band: Option<f64>) -> Option<Scale> {
         let lanes = self.lanes.iter().flat_map(|lane| {
-            let ends = lane
-                .interval
-                .into_iter()
-                .flat_map(|(low, high)| [low, high]);
+            let ends = lane.interval.into_iter().flat_map(|(low, high)| [low, high]);
             lane.dots.iter().copied().chain(lane.mean).chain(ends)
         });
         let around = band.unwrap_or(0.0);
@@ -84,12 +75,7 @@ impl Panel {
         band: Option<f64>,
         shapes: &mut Vec<Shape>,
     ) {
-        let Frame {
-            left,
-            top,
-            width,
-            height,
-        } = frame;
+        let Frame { left, top, width, height } = frame;
         let name = NAME.shortened(&self.name, width + side);
         shapes.push(text_at(NAME, colour::INK, (left - side, top - 10.0), name));
         if self.lanes.iter().all(|lane| lane.mean.is_none()) {
@@ -106,13 +92,7 @@ impl Panel {
         let place = |value: f64| left + scale.place(value) * width;
         if let Some(band) = band {
             let (from, to) = (place(-band), place(band));
-            shapes.push(bar(
-                from,
-                top,
-                to - from,
-                height,
-                colour::faint(colour::SERIES[2], 0.12),
-            ));
+            shapes.push(bar(from, top, to - from, height, colour::faint(colour::SERIES[2], 0.12)));
         }
         for (share, label) in scale.ticks() {
             let x = left + share * width;
@@ -124,12 +104,7 @@ impl Panel {
                 label.to_owned(),
             ));
         }
-        shapes.extend(dashes(
-            (place(0.0), top),
-            (place(0.0), top + height),
-            1.0,
-            colour::INK,
-        ));
+        shapes.extend(dashes((place(0.0), top), (place(0.0), top + height), 1.0, colour::INK));
         shapes.push(bar(left, top + height - 0.5, width, 1.0, colour::AXIS));
         let title = TICK.shortened(axis, width + side);
         shapes.push(text_around(
@@ -149,22 +124,12 @@ impl Panel {
 impl Lane {
     fn label(&self, left: f64, side: f64, y: f64, shapes: &mut Vec<Shape>) {
         let label = LABEL.shortened(&self.label, side - 10.0);
-        shapes.push(text_before(
-            LABEL,
-            colour::INK,
-            (left - 8.0, y + 4.0),
-            label,
-        ));
+        shapes.push(text_before(LABEL, colour::INK, (left - 8.0, y + 4.0), label));
     }
 
     fn draw(&self, y: f64, left: f64, place: impl Fn(f64) -> f64, shapes: &mut Vec<Shape>) {
         let Some(mean) = self.mean else {
-            let words = text_at(
-                TICK,
-                colour::GREY,
-                (left + 5.0, y + 3.7),
-                self.words.clone(),
-            );
+            let words = text_at(TICK, colour::GREY, (left + 5.0, y + 3.7), self.words.clone());
             shapes.push(words);
             return;
         };

@@ -42,12 +42,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
         }
     }
     let picture = sheet.finish(title.clone(), &caption(summary, &words(summary, &studies)));
-    Some(Drawn {
-        name: "hyperparameters",
-        title,
-        picture,
-        data: data(&studies),
-    })
+    Some(Drawn { name: "hyperparameters", title, picture, data: data(&studies) })
 }
 
 fn words(summary: &Summary, studies: &[Study]) -> String {
@@ -84,9 +79,8 @@ fn heading(study: &Study) -> String {
 fn line(study: &Study, axis: usize, frame: Frame, shapes: &mut Vec<Shape>) {
     let points = study.along(axis);
     let spread = |deviation: Option<f64>| deviation.unwrap_or(0.0);
-    let ends = points
-        .iter()
-        .flat_map(|p| [p.mean - spread(p.deviation), p.mean + spread(p.deviation)]);
+    let ends =
+        points.iter().flat_map(|p| [p.mean - spread(p.deviation), p.mean + spread(p.deviation)]);
     let Some(y) = Scale::linear(ends, 0.5) else {
         return;
     };
@@ -98,13 +92,7 @@ fn line(study: &Study, axis: usize, frame: Frame, shapes: &mut Vec<Shape>) {
     let look = Look::of(0);
     let place = |p: &Point| p.at[axis] as f64;
     let band: Vec<_> = (points.iter())
-        .map(|p| {
-            (
-                place(p),
-                p.mean - spread(p.deviation),
-                p.mean + spread(p.deviation),
-            )
-        })
+        .map(|p| (place(p), p.mean - spread(p.deviation), p.mean + spread(p.deviation)))
         .collect();
     plot.band(&band, look.colour, shapes);
     let curve: Vec<_> = points.iter().map(|p| (place(p), p.mean)).collect();
@@ -124,18 +112,12 @@ fn heat_map(study: &Study, outer: Frame, shapes: &mut Vec<Shape>) {
     let at = (outer.left, outer.top + 28.0);
     shapes.push(text_at(TICK, colour::GREY, at, title));
     let field = Field::new(outer, across, up);
-    let (low, top) = study
-        .points
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, top), point| {
+    let (low, top) =
+        study.points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, top), point| {
             (low.min(point.mean), top.max(point.mean))
         });
     for point in &study.points {
-        let share = if top > low {
-            (point.mean - low) / (top - low)
-        } else {
-            1.0
-        };
+        let share = if top > low { (point.mean - low) / (top - low) } else { 1.0 };
         field.cell(point, share, top - point.mean <= SAME, shapes);
     }
     field.ticks(across, up, shapes);
@@ -181,11 +163,7 @@ impl Field {
             colour::ramp(share),
         ));
         if *wide > 24.0 && *high > 12.0 {
-            let ink = if share > 0.55 {
-                colour::WHITE
-            } else {
-                colour::INK
-            };
+            let ink = if share > 0.55 { colour::WHITE } else { colour::INK };
             let at = (left + wide / 2.0, above + high / 2.0 + 3.4);
             shapes.push(text_around(VALUE, ink, at, format!("{:.1}", point.mean)));
         }
@@ -220,14 +198,12 @@ fn data(studies: &[Study]) -> String {
                 value.map_or(String::new(), protocol::value_of)
             };
             let mut fields = study.axes.iter().zip(&point.at);
-            let (first, first_value) = fields
-                .next()
-                .map_or((String::new(), String::new()), |(axis, &at)| {
+            let (first, first_value) =
+                fields.next().map_or((String::new(), String::new()), |(axis, &at)| {
                     (axis.name.clone(), value(axis, at))
                 });
-            let (names, values): (Vec<String>, Vec<String>) = fields
-                .map(|(axis, &at)| (axis.name.clone(), value(axis, at)))
-                .unzip();
+            let (names, values): (Vec<String>, Vec<String>) =
+                fields.map(|(axis, &at)| (axis.name.clone(), value(axis, at))).unzip();
             text += &format!(
                 "{},{},{},{},{},{},{:?},{},{},{}\n",
                 quoted(&study.dataset),

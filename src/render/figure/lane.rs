@@ -144,26 +144,13 @@ impl Lane<'_> {
 
 /// A level line.
 pub(super) fn level(from: f64, to: f64, y: f64, thick: f64, colour: RGBAColor) -> Shape {
-    Shape::Bar {
-        left: from,
-        top: y - thick / 2.0,
-        width: to - from,
-        height: thick,
-        colour,
-    }
+    Shape::Bar { left: from, top: y - thick / 2.0, width: to - from, height: thick, colour }
 }
 
 /// The dot of a mean; a white rim sets it off from the splits.
 pub(super) fn mean_dot(centre: (f64, f64), colour: RGBAColor) -> [Shape; 2] {
-    let dot = |radius, colour| Shape::Dot {
-        centre,
-        radius,
-        colour,
-    };
-    [
-        dot(MEAN_RADIUS + 1.0, colour::WHITE),
-        dot(MEAN_RADIUS, colour),
-    ]
+    let dot = |radius, colour| Shape::Dot { centre, radius, colour };
+    [dot(MEAN_RADIUS + 1.0, colour::WHITE), dot(MEAN_RADIUS, colour)]
 }
 
 /// The splits of a lane that get a dot: evenly picked, since thousands would only make a blot.
@@ -184,21 +171,12 @@ pub(super) fn undotted(summary: &Summary) -> String {
 
 /// The dot of one split.
 pub(super) fn split_dot(centre: (f64, f64), colour: RGBAColor) -> Shape {
-    Shape::Dot {
-        centre,
-        radius: SPLIT_RADIUS,
-        colour: colour::faint(colour, 0.3),
-    }
+    Shape::Dot { centre, radius: SPLIT_RADIUS, colour: colour::faint(colour, 0.3) }
 }
 
 /// The paper's mean.
 pub(super) fn diamond(centre: (f64, f64)) -> Shape {
-    Shape::Diamond {
-        centre,
-        radius: PAPER_RADIUS,
-        line: 1.25,
-        colour: colour::INK,
-    }
+    Shape::Diamond { centre, radius: PAPER_RADIUS, line: 1.25, colour: colour::INK }
 }
 
 /// Spreads splits evenly over -1 to 1, the same way in every figure: multiples of the golden ratio.
@@ -227,11 +205,8 @@ mod tests {
 
     #[test]
     fn one_split_has_no_bar() {
-        let cell = Cell {
-            values: BTreeMap::from([(0, 90.0)]),
-            mean: Some(90.0),
-            ..Cell::default()
-        };
+        let cell =
+            Cell { values: BTreeMap::from([(0, 90.0)]), mean: Some(90.0), ..Cell::default() };
         let axis = Axis::around(spans(&cell).collect()).unwrap();
         assert!(!leaves_off(&axis, &cell));
         let mut shapes = Vec::new();
@@ -244,11 +219,7 @@ mod tests {
             axis: &axis,
         };
         lane.draw(&cell, &mut shapes);
-        assert!(
-            !shapes
-                .iter()
-                .any(|shape| matches!(shape, Shape::Bar { .. }))
-        );
+        assert!(!shapes.iter().any(|shape| matches!(shape, Shape::Bar { .. })));
         assert_eq!(shapes.len(), 3);
     }
 

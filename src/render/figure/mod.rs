@@ -81,10 +81,7 @@ impl Drawn {
     }
 
     fn error(&self, reason: String) -> ExportError {
-        ExportError::Format {
-            file: self.name,
-            reason,
-        }
+        ExportError::Format { file: self.name, reason }
     }
 }
 
@@ -168,10 +165,7 @@ fn unit(summary: &Summary, traces: &[&Trace]) -> &'static str {
 
 /// A caption: the state of the run, what is drawn, what to beware of, and where it comes from.
 fn caption(summary: &Summary, words: &str) -> String {
-    let warnings = summary
-        .warnings
-        .iter()
-        .map(|warning| format!("Warning: {warning}."));
+    let warnings = summary.warnings.iter().map(|warning| format!("Warning: {warning}."));
     let mut sentences = vec![summary.state.clone(), words.to_owned()];
     sentences.extend(warnings);
     sentences.push(summary.provenance.clone());

@@ -44,8 +44,7 @@ pub(super) fn picture(summary: &Summary) -> Picture {
     let entries = page.entries();
     page.sheet.legend(entries);
     page.panels();
-    page.sheet
-        .finish(format!("{title}: test accuracy by method"), &caption)
+    page.sheet.finish(format!("{title}: test accuracy by method"), &caption)
 }
 
 /// How many panels stand side by side.
@@ -68,13 +67,7 @@ impl Page<'_> {
             (
                 "mean ± sd over splits".to_owned(),
                 Box::new(|at, shapes| {
-                    shapes.push(lane::level(
-                        at.0 - 12.0,
-                        at.0 + 12.0,
-                        at.1,
-                        2.0,
-                        colour::METHOD,
-                    ));
+                    shapes.push(lane::level(at.0 - 12.0, at.0 + 12.0, at.1, 2.0, colour::METHOD));
                     shapes.extend(lane::mean_dot(at, colour::METHOD));
                 }),
             ),
@@ -108,13 +101,7 @@ impl Page<'_> {
             entries.push((
                 text,
                 Box::new(|at, shapes| {
-                    shapes.push(lane::level(
-                        at.0 - 12.0,
-                        at.0 + 12.0,
-                        at.1,
-                        1.25,
-                        colour::INK,
-                    ));
+                    shapes.push(lane::level(at.0 - 12.0, at.0 + 12.0, at.1, 1.25, colour::INK));
                     shapes.push(lane::diamond(at));
                 }),
             ));
@@ -124,11 +111,7 @@ impl Page<'_> {
 
     fn panels(&mut self) {
         if self.rows.is_empty() || self.methods == 0 {
-            let lacking = if self.rows.is_empty() {
-                "datasets"
-            } else {
-                "methods"
-            };
+            let lacking = if self.rows.is_empty() { "datasets" } else { "methods" };
             let text = format!("no results: the plan has no {lacking}");
             self.sheet.y += 10.0;
             self.sheet.line(METHOD, colour::GREY, 30.0, text);
@@ -138,9 +121,8 @@ impl Page<'_> {
         let names = labels.iter().flatten().map(|(face, text)| face.width(text));
         let names = names.fold(0.0, f64::max) + 12.0;
         let shares = self.rows.iter().flat_map(|row| &row.cells);
-        let share = shares
-            .filter_map(|cell| Some(panel::SHARE.width(&cell.share()?)))
-            .fold(0.0, f64::max);
+        let share =
+            shares.filter_map(|cell| Some(panel::SHARE.width(&cell.share()?))).fold(0.0, f64::max);
         let columns = columns(self.rows.len());
         let pitch = (INNER - names + GAP) / columns as f64;
         for rows in self.rows.chunks(columns) {
@@ -166,21 +148,14 @@ impl Page<'_> {
 
     /// Height of the lanes of some panels side by side.
     fn height(&self, rows: &[Row], width: f64) -> f64 {
-        let lane = if self.summary.paper.is_some() {
-            lane::HEIGHT_WITH_PAPER
-        } else {
-            lane::HEIGHT
-        };
+        let lane =
+            if self.summary.paper.is_some() { lane::HEIGHT_WITH_PAPER } else { lane::HEIGHT };
         let lanes = self.methods as f64 * lane;
         let reasons = rows.iter().filter_map(|row| row.no_results.as_ref());
         let words = reasons
             .map(|reason| panel::height_of_reason(reason, width, WORDS.max(lanes)))
             .fold(0.0, f64::max);
-        if rows.iter().any(|row| row.no_results.is_none()) {
-            lanes.max(words)
-        } else {
-            words
-        }
+        if rows.iter().any(|row| row.no_results.is_none()) { lanes.max(words) } else { words }
     }
 
     /// The methods' names, in at most two lines each.
@@ -189,11 +164,7 @@ impl Page<'_> {
         let columns = self.summary.columns.iter().take(self.methods).enumerate();
         columns
             .map(|(index, column)| {
-                let face = if reference == Some(index) {
-                    REFERENCE
-                } else {
-                    METHOD
-                };
+                let face = if reference == Some(index) { REFERENCE } else { METHOD };
                 let lines = face.block(&column.label, LABELS, 2);
                 lines.into_iter().map(|line| (face, line)).collect()
             })
@@ -212,11 +183,7 @@ impl Page<'_> {
                     at: (first.left - 9.0, middle + shift + face.size * 0.35),
                     anchor: HPos::Right,
                     face: *face,
-                    colour: if is_reference {
-                        colour::REFERENCE
-                    } else {
-                        colour::INK
-                    },
+                    colour: if is_reference { colour::REFERENCE } else { colour::INK },
                     text: text.clone(),
                 });
             }

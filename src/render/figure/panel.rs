@@ -26,9 +26,7 @@ pub(super) const FOOT: f64 = 38.0;
 
 /// Height that a panel without results wants for its reason.
 pub(super) fn height_of_reason(reason: &str, width: f64, most: f64) -> f64 {
-    let lines = REASON
-        .block(&words(reason), width - 20.0, lines_in(most))
-        .len();
+    let lines = REASON.block(&words(reason), width - 20.0, lines_in(most)).len();
     (lines as f64 * REASON_LINE + 20.0).max(LEAST)
 }
 
@@ -68,12 +66,7 @@ impl Frame {
         let name = format!("{}{differs}", row.dataset);
         let lines = [
             (NAME, colour::INK, name, 24.0),
-            (
-                SIZE,
-                colour::GREY,
-                row.shape.map_or(String::new(), size),
-                8.0,
-            ),
+            (SIZE, colour::GREY, row.shape.map_or(String::new(), size), 8.0),
         ];
         for (face, colour, text, above) in lines {
             if !text.is_empty() {
@@ -99,10 +92,7 @@ impl Frame {
         let lines = REASON.block(&words(reason), self.width - 20.0, lines_in(self.height));
         for (index, text) in lines.into_iter().enumerate() {
             shapes.push(Shape::Text {
-                at: (
-                    self.left + 10.0,
-                    self.top + 21.0 + index as f64 * REASON_LINE,
-                ),
+                at: (self.left + 10.0, self.top + 21.0 + index as f64 * REASON_LINE),
                 anchor: HPos::Left,
                 face: REASON,
                 colour: colour::GREY,
@@ -136,11 +126,7 @@ impl Frame {
                 left: self.left,
                 width: self.width,
                 middle,
-                colour: if is_reference {
-                    colour::REFERENCE
-                } else {
-                    colour::METHOD
-                },
+                colour: if is_reference { colour::REFERENCE } else { colour::METHOD },
                 shared: summary.paper.is_some(),
                 axis,
             };
@@ -219,11 +205,6 @@ impl Frame {
 }
 
 fn size(shape: paper::Shape) -> String {
-    let paper::Shape {
-        n_train,
-        n_test,
-        dims,
-        classes,
-    } = shape;
+    let paper::Shape { n_train, n_test, dims, classes } = shape;
     format!("{n_train} train, {n_test} test, {dims} dims, {classes} classes")
 }

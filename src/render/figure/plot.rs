@@ -40,44 +40,21 @@ impl Plot {
         };
         let plot = Self { frame, x, y };
         let name = NAME.shortened(name, outer.width);
-        shapes.push(text_at(
-            NAME,
-            colour::INK,
-            (outer.left, outer.top + 12.0),
-            name,
-        ));
+        shapes.push(text_at(NAME, colour::INK, (outer.left, outer.top + 12.0), name));
         let y_title = TICK.shortened(y_title, outer.width);
-        shapes.push(text_at(
-            TICK,
-            colour::GREY,
-            (outer.left, outer.top + 28.0),
-            y_title,
-        ));
+        shapes.push(text_at(TICK, colour::GREY, (outer.left, outer.top + 28.0), y_title));
         plot.axes(x_title, shapes);
         plot
     }
 
     /// Where a point lies.
     pub(super) fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        let Frame {
-            left,
-            top,
-            width,
-            height,
-        } = self.frame;
-        (
-            left + self.x.place(x) * width,
-            top + (1.0 - self.y.place(y)) * height,
-        )
+        let Frame { left, top, width, height } = self.frame;
+        (left + self.x.place(x) * width, top + (1.0 - self.y.place(y)) * height)
     }
 
     fn axes(&self, x_title: &str, shapes: &mut Vec<Shape>) {
-        let Frame {
-            left,
-            top,
-            width,
-            height,
-        } = self.frame;
+        let Frame { left, top, width, height } = self.frame;
         let bottom = top + height;
         let mut free = f64::NEG_INFINITY;
         for (place, label) in self.x.ticks() {
@@ -94,33 +71,19 @@ impl Plot {
         for (place, label) in self.y.ticks() {
             let y = bottom - place * height;
             shapes.push(bar(left, y - 0.5, width, 1.0, colour::GRID));
-            shapes.push(text_before(
-                TICK,
-                colour::GREY,
-                (left - 6.0, y + 3.7),
-                label.to_owned(),
-            ));
+            shapes.push(text_before(TICK, colour::GREY, (left - 6.0, y + 3.7), label.to_owned()));
         }
         shapes.push(bar(left, bottom - 0.5, width, 1.0, colour::AXIS));
         shapes.push(bar(left - 0.5, top, 1.0, height, colour::AXIS));
         let x_title = TICK.shortened(x_title, width + 40.0);
-        shapes.push(text_around(
-            TICK,
-            colour::GREY,
-            (left + width / 2.0, bottom + 31.0),
-            x_title,
-        ));
+        shapes.push(text_around(TICK, colour::GREY, (left + width / 2.0, bottom + 31.0), x_title));
     }
 
     /// A line through points, and a mark at each where there are few.
     pub(super) fn curve(&self, points: &[(f64, f64)], look: Look, shapes: &mut Vec<Shape>) {
         let places: Vec<_> = points.iter().map(|&(x, y)| self.at(x, y)).collect();
         if places.len() > 1 {
-            shapes.push(Shape::Line {
-                points: places.clone(),
-                thick: 1.75,
-                colour: look.colour,
-            });
+            shapes.push(Shape::Line { points: places.clone(), thick: 1.75, colour: look.colour });
         }
         if places.len() <= 40 {
             for place in places {
@@ -140,10 +103,7 @@ impl Plot {
         let upper = band.iter().rev().map(|&(x, _, high)| self.at(x, high));
         let points: Vec<_> = lower.chain(upper).collect();
         if band.len() > 1 {
-            shapes.push(Shape::Area {
-                points,
-                colour: colour::faint(colour, 0.18),
-            });
+            shapes.push(Shape::Area { points, colour: colour::faint(colour, 0.18) });
         }
     }
 
@@ -156,13 +116,7 @@ impl Plot {
 
 /// A rectangle.
 pub(super) fn bar(left: f64, top: f64, width: f64, height: f64, colour: RGBAColor) -> Shape {
-    Shape::Bar {
-        left,
-        top,
-        width,
-        height,
-        colour,
-    }
+    Shape::Bar { left, top, width, height, colour }
 }
 
 /// Colour and mark of a series; both tell it apart.
@@ -188,10 +142,7 @@ impl Look {
         // Neighbours differ in their mark as well, for those who see no colours at all.
         let colours = colour::SERIES.len();
         let mark = (index % colours + index / colours) % MARKS.len();
-        Self {
-            colour: colour::series(index),
-            mark: MARKS[mark],
-        }
+        Self { colour: colour::series(index), mark: MARKS[mark] }
     }
 
     /// Its mark in a legend.
@@ -204,11 +155,7 @@ impl Mark {
     /// The mark around a place, with a white rim.
     pub(super) fn draw(self, (x, y): (f64, f64), radius: f64, colour: RGBAColor) -> Vec<Shape> {
         let shape = |r: f64, colour| match self {
-            Self::Dot => Shape::Dot {
-                centre: (x, y),
-                radius: r,
-                colour,
-            },
+            Self::Dot => Shape::Dot { centre: (x, y), radius: r, colour },
             Self::Square => bar(x - 0.9 * r, y - 0.9 * r, 1.8 * r, 1.8 * r, colour),
             Self::Triangle => Shape::Area {
                 points: vec![
@@ -238,9 +185,7 @@ mod tests {
 
     #[test]
     fn no_two_of_28_series_look_alike() {
-        let looks: Vec<String> = (0..28)
-            .map(|index| format!("{:?}", Look::of(index)))
-            .collect();
+        let looks: Vec<String> = (0..28).map(|index| format!("{:?}", Look::of(index))).collect();
         for (index, look) in looks.iter().enumerate() {
             assert!(!looks[..index].contains(look), "series {index}");
         }

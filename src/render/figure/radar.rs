@@ -39,10 +39,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     groups.truncate(MOST);
     let title = format!("{}: objectives of the classes", summary.heading());
     let mut sheet = Sheet::new(&title);
-    let mut columns: Vec<usize> = groups
-        .iter()
-        .flat_map(|(_, traces)| traces.iter().map(|t| t.column))
-        .collect();
+    let mut columns: Vec<usize> =
+        groups.iter().flat_map(|(_, traces)| traces.iter().map(|t| t.column)).collect();
     columns.sort_unstable();
     columns.dedup();
     let entries = columns.iter().enumerate().map(|(index, &column)| {
@@ -65,29 +63,17 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
         one_split(summary, groups.iter().map(|(row, _)| *row))
     );
     let picture = sheet.finish(title.clone(), &caption(summary, &words));
-    Some(Drawn {
-        name: "radar",
-        title,
-        picture,
-        data,
-    })
+    Some(Drawn { name: "radar", title, picture, data })
 }
 
 /// Classes of a trace; 0 if its objectives cannot be drawn.
 fn classes(trace: &Trace) -> usize {
-    let count = trace
-        .points
-        .first()
-        .map_or(0, |point| point.objectives.len());
+    let count = trace.points.first().map_or(0, |point| point.objectives.len());
     let sound = |point: &crate::render::TracePoint| {
         point.objectives.len() == count
             && point.objectives.iter().all(|j| j.is_finite() && *j >= 0.0)
     };
-    if trace.points.iter().all(sound) {
-        count
-    } else {
-        0
-    }
+    if trace.points.iter().all(sound) { count } else { 0 }
 }
 
 /// The iteration drawn at a stage, as an index.
@@ -115,10 +101,7 @@ impl Wheel {
         let all = || objectives.iter().flat_map(|values| values.iter().copied());
         let room = frame.height - 40.0;
         Self {
-            centre: (
-                frame.left + frame.width / 2.0,
-                frame.top + 30.0 + room / 2.0,
-            ),
+            centre: (frame.left + frame.width / 2.0, frame.top + 30.0 + room / 2.0),
             radius: (frame.width.min(room) / 2.0 - 14.0).max(20.0),
             spokes: (objectives.iter().map(|values| values.len()).max()).unwrap_or(0),
             smallest: all().fold(f64::INFINITY, f64::min),
@@ -150,11 +133,7 @@ impl Wheel {
 
     /// Spokes with the names of their classes, rings, and the value of the outermost one.
     fn web(&self, classes: &[String], shapes: &mut Vec<Shape>) {
-        let line = |points| Shape::Line {
-            points,
-            thick: 1.0,
-            colour: colour::GRID,
-        };
+        let line = |points| Shape::Line { points, thick: 1.0, colour: colour::GRID };
         for share in [0.25, 0.5, 0.75, 1.0] {
             let ring = (0..=self.spokes).map(|spoke| self.at(spoke, share));
             shapes.push(line(ring.collect()));
@@ -176,19 +155,11 @@ impl Wheel {
             .map(|(spoke, value)| self.at(spoke, self.reach(*value)))
             .collect();
         let closed = points.iter().chain(points.first()).copied().collect();
-        shapes.push(Shape::Area {
-            points: points.clone(),
-            colour: colour::faint(look.colour, 0.12),
-        });
-        shapes.push(Shape::Line {
-            points: closed,
-            thick: 1.75,
-            colour: look.colour,
-        });
+        shapes
+            .push(Shape::Area { points: points.clone(), colour: colour::faint(look.colour, 0.12) });
+        shapes.push(Shape::Line { points: closed, thick: 1.75, colour: look.colour });
         if self.spokes <= MARKED {
-            let marks = points
-                .into_iter()
-                .flat_map(|at| look.mark.draw(at, 3.0, look.colour));
+            let marks = points.into_iter().flat_map(|at| look.mark.draw(at, 3.0, look.colour));
             shapes.extend(marks);
         }
     }
@@ -228,15 +199,10 @@ fn panel(
 fn data(summary: &Summary, groups: &[(usize, Vec<&Trace>)]) -> String {
     let mut text = "dataset,label,iteration,class,objective\n".to_owned();
     for (row, traces) in groups {
-        let dataset = summary
-            .rows
-            .get(*row)
-            .map_or("", |row| row.dataset.as_str());
+        let dataset = summary.rows.get(*row).map_or("", |row| row.dataset.as_str());
         for trace in traces {
-            let label = summary
-                .columns
-                .get(trace.column)
-                .map_or("", |column| column.label.as_str());
+            let label =
+                summary.columns.get(trace.column).map_or("", |column| column.label.as_str());
             let mut places: Vec<usize> = (0..3).map(|stage| place(trace, stage)).collect();
             places.dedup();
             for index in places {

@@ -33,12 +33,7 @@ impl Scale {
             })
             .filter(|(value, _)| *value <= high)
             .collect();
-        Some(Self {
-            low,
-            high: low + span,
-            is_log: false,
-            ticks,
-        })
+        Some(Self { low, high: low + span, is_log: false, ticks })
     }
 
     /// A logarithmic scale that holds all positive values; `None` without any.
@@ -66,20 +61,12 @@ impl Scale {
                 }
             }
         }
-        Some(Self {
-            low,
-            high,
-            is_log: true,
-            ticks,
-        })
+        Some(Self { low, high, is_log: true, ticks })
     }
 
     /// Names side by side; name `i` lies at the value `i`.
     pub(super) fn names(names: &[String]) -> Self {
-        let ticks = names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| (i as f64, name.clone()));
+        let ticks = names.iter().enumerate().map(|(i, name)| (i as f64, name.clone()));
         Self {
             low: -0.5,
             high: names.len().max(1) as f64 - 0.5,
@@ -100,9 +87,7 @@ impl Scale {
     /// Places from 0 to 1 with their labels.
     pub(super) fn ticks(&self) -> impl Iterator<Item = (f64, &str)> {
         let place = |value: f64| (value - self.low) / (self.high - self.low);
-        self.ticks
-            .iter()
-            .map(move |(value, label)| (place(*value), label.as_str()))
+        self.ticks.iter().map(move |(value, label)| (place(*value), label.as_str()))
     }
 }
 
@@ -119,9 +104,7 @@ fn step(span: f64) -> (f64, usize) {
     let rough = span / TICKS;
     let exponent = rough.log10().floor();
     let power = 10.0_f64.powf(exponent);
-    let part = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .find(|part| part * power >= rough);
+    let part = [1.0, 2.0, 5.0, 10.0].into_iter().find(|part| part * power >= rough);
     let step = part.unwrap_or(10.0) * power;
     let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
     (step, decimals)
@@ -134,11 +117,7 @@ fn label(value: f64, decimals: usize) -> String {
     }
     let text = format!("{:.*}", decimals, value.abs());
     let is_zero = text.chars().all(|c| c == '0' || c == '.');
-    if value < 0.0 && !is_zero {
-        format!("−{text}")
-    } else {
-        text
-    }
+    if value < 0.0 && !is_zero { format!("−{text}") } else { text }
 }
 
 /// `0.03`, `2`, `1000`, or with an exponent where that is shorter.
@@ -177,10 +156,7 @@ mod tests {
     fn logarithmic_ticks_are_powers() {
         let scale = Scale::log([0.01, 200.0]).unwrap();
         assert_eq!(labels(&scale), ["0.01", "0.1", "1", "10", "100"]);
-        assert_eq!(
-            labels(&Scale::log([1.5, 4.0]).unwrap()),
-            ["1.5", "2", "3", "5"]
-        );
+        assert_eq!(labels(&Scale::log([1.5, 4.0]).unwrap()), ["1.5", "2", "3", "5"]);
         assert_eq!(Scale::log([0.0, -1.0]), None);
         let wide = Scale::log([1e-30, 1e30]).unwrap();
         assert!(labels(&wide).len() < 12);
@@ -192,9 +168,6 @@ mod tests {
         let scale = Scale::linear([1.0, 2.0], 1.0).unwrap();
         assert_eq!(scale.place(f64::NAN), 0.0);
         assert!(scale.place(f64::INFINITY) <= 1.2);
-        assert_eq!(
-            labels(&Scale::names(&["a".to_owned(), "b".to_owned()])),
-            ["a", "b"]
-        );
+        assert_eq!(labels(&Scale::names(&["a".to_owned(), "b".to_owned()])), ["a", "b"]);
     }
 }

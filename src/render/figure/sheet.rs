@@ -40,10 +40,7 @@ pub(super) struct Frame {
 impl Sheet {
     /// A sheet with its title.
     pub(super) fn new(title: &str) -> Self {
-        let mut sheet = Self {
-            shapes: Vec::new(),
-            y: MARGIN,
-        };
+        let mut sheet = Self { shapes: Vec::new(), y: MARGIN };
         for line in TITLE.block(title, INNER, 3) {
             sheet.line(TITLE, colour::INK, 22.0, line);
         }
@@ -119,35 +116,17 @@ impl Sheet {
 
 /// Text that starts at a place.
 pub(super) fn text_at(face: Face, colour: RGBAColor, at: (f64, f64), text: String) -> Shape {
-    Shape::Text {
-        at,
-        anchor: HPos::Left,
-        face,
-        colour,
-        text,
-    }
+    Shape::Text { at, anchor: HPos::Left, face, colour, text }
 }
 
 /// Text around a place.
 pub(super) fn text_around(face: Face, colour: RGBAColor, at: (f64, f64), text: String) -> Shape {
-    Shape::Text {
-        at,
-        anchor: HPos::Center,
-        face,
-        colour,
-        text,
-    }
+    Shape::Text { at, anchor: HPos::Center, face, colour, text }
 }
 
 /// Text that ends at a place.
 pub(super) fn text_before(face: Face, colour: RGBAColor, at: (f64, f64), text: String) -> Shape {
-    Shape::Text {
-        at,
-        anchor: HPos::Right,
-        face,
-        colour,
-        text,
-    }
+    Shape::Text { at, anchor: HPos::Right, face, colour, text }
 }
 
 /// A line of dashes between two places.

@@ -10,10 +10,8 @@ use crate::render::{Cell, Row, Summary};
 /// The figure, where times are known.
 pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     let timed = |cell: &Cell| point(cell).is_some();
-    let rows: Vec<&Row> = (summary.rows.iter())
-        .filter(|row| row.cells.iter().any(timed))
-        .take(MOST_PANELS)
-        .collect();
+    let rows: Vec<&Row> =
+        (summary.rows.iter()).filter(|row| row.cells.iter().any(timed)).take(MOST_PANELS).collect();
     if rows.is_empty() {
         return None;
     }
@@ -31,10 +29,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
     for (row, frame) in rows.iter().zip(frames) {
         let points: Vec<_> = row.cells.iter().take(MOST).map(point).collect();
         let x = Scale::log(points.iter().flatten().map(|point| point.0));
-        let y = points
-            .iter()
-            .flatten()
-            .flat_map(|&(_, mean, sd)| [mean - sd, mean + sd]);
+        let y = points.iter().flatten().flat_map(|&(_, mean, sd)| [mean - sd, mean + sd]);
         let (Some(x), Some(y)) = (x, Scale::linear(y, 0.5)) else {
             continue;
         };
@@ -45,27 +40,16 @@ pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
                 continue;
             };
             let look = Look::of(index);
-            sheet
-                .shapes
-                .push(plot.whisker(seconds, (mean - sd, mean + sd), look.colour));
-            sheet
-                .shapes
-                .extend(look.mark.draw(plot.at(seconds, mean), 4.5, look.colour));
+            sheet.shapes.push(plot.whisker(seconds, (mean - sd, mean + sd), look.colour));
+            sheet.shapes.extend(look.mark.draw(plot.at(seconds, mean), 4.5, look.colour));
         }
     }
     let words = "Means over splits; bars reach one standard deviation of the accuracy. Times are of the \
                  machines named in the report, without the kernel matrix, which all methods share, and \
                  without the choice of parameters.";
-    let picture = sheet.finish(
-        title.clone(),
-        &caption(summary, &(words.to_owned() + &left_out(summary, "time"))),
-    );
-    Some(Drawn {
-        name: "time",
-        title,
-        picture,
-        data: data(summary),
-    })
+    let picture = sheet
+        .finish(title.clone(), &caption(summary, &(words.to_owned() + &left_out(summary, "time"))));
+    Some(Drawn { name: "time", title, picture, data: data(summary) })
 }
 
 /// Seconds, mean accuracy and its deviation, as far as they can be drawn.
@@ -81,12 +65,7 @@ fn data(summary: &Summary) -> String {
         for (cell, column) in row.cells.iter().zip(&summary.columns) {
             let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
             let numbers = [cell.fit_seconds, cell.mean, cell.deviation].map(optional);
-            text += &format!(
-                "{},{},{}\n",
-                names.join(","),
-                numbers.join(","),
-                cell.counts.ok
-            );
+            text += &format!("{},{},{}\n", names.join(","), numbers.join(","), cell.counts.ok);
         }
     }
     text

@@ -30,14 +30,8 @@ pub(super) fn json(summary: &Summary) -> String {
         }
         cells.push(']');
     }
-    let rows: Vec<&str> = summary
-        .rows
-        .iter()
-        .map(|row| row.dataset.as_str())
-        .collect();
-    let columns: Vec<&str> = (summary.columns.iter())
-        .map(|column| column.label.as_str())
-        .collect();
+    let rows: Vec<&str> = summary.rows.iter().map(|row| row.dataset.as_str()).collect();
+    let columns: Vec<&str> = (summary.columns.iter()).map(|column| column.label.as_str()).collect();
     let all = format!(
         "{{\"rows\":{},\"columns\":{},\"params\":{},\"cells\":[{cells}]}}",
         json!(rows),
@@ -82,9 +76,7 @@ impl<'a> Interned<'a> {
 
 /// One split; numbers that are not finite are left out, as JSON has none.
 fn split<'a>(record: &'a Record, interned: &mut Interned<'a>, text: &mut String) {
-    let accuracy = record
-        .accuracy
-        .filter(|a| record.status == Status::Ok && a.is_finite());
+    let accuracy = record.accuracy.filter(|a| record.status == Status::Ok && a.is_finite());
     *text += &format!("{{\"s\":{}", record.split);
     let mut number = |name: &str, value: f64| {
         if value.is_finite() {
@@ -103,11 +95,7 @@ fn split<'a>(record: &'a Record, interned: &mut Interned<'a>, text: &mut String)
             *text += &format!(",\"c\":{}", certificate.converged());
         }
     } else {
-        let word = if record.status == Status::Skipped {
-            "skipped"
-        } else {
-            "failed"
-        };
+        let word = if record.status == Status::Skipped { "skipped" } else { "failed" };
         let reason = record.error.as_deref().map(clean).unwrap_or_default();
         let reason: String = format!("{word}: {reason}").chars().take(REASON).collect();
         *text += &format!(",\"e\":{}", json!(reason));

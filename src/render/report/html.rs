@@ -22,10 +22,7 @@ pub(super) fn escape(text: &str) -> String {
 
 /// A list of sentences.
 pub(super) fn list(items: &[String]) -> String {
-    let items: String = items
-        .iter()
-        .map(|item| format!("<li>{}</li>\n", escape(item)))
-        .collect();
+    let items: String = items.iter().map(|item| format!("<li>{}</li>\n", escape(item))).collect();
     format!("<ul>\n{items}</ul>\n")
 }
 
@@ -40,18 +37,11 @@ pub(super) struct Field {
 
 impl Field {
     pub(super) fn word(text: &str) -> Self {
-        Self {
-            html: escape(text),
-            key: None,
-            class: "word",
-        }
+        Self { html: escape(text), key: None, class: "word" }
     }
 
     pub(super) fn plain(text: &str) -> Self {
-        Self {
-            class: "",
-            ..Self::word(text)
-        }
+        Self { class: "", ..Self::word(text) }
     }
 
     /// A number as shown, sorted by its value; nothing sorts last.
@@ -70,11 +60,7 @@ const MANY: usize = 10;
 
 /// A table that can be sorted, in a box that scrolls if it is too wide.
 pub(super) fn table(caption: &str, header: &[String], words: usize, rows: &[Vec<Field>]) -> String {
-    let class = if header.len() > MANY {
-        " class=\"many\""
-    } else {
-        ""
-    };
+    let class = if header.len() > MANY { " class=\"many\"" } else { "" };
     let mut text = format!("<div class=\"wide\"><table{class}>\n");
     if !caption.is_empty() {
         text += &format!("<caption><span>{}</span></caption>\n", escape(caption));
@@ -95,14 +81,10 @@ pub(super) fn table(caption: &str, header: &[String], words: usize, rows: &[Vec<
     for row in rows {
         text += "<tr>";
         for Field { html, key, class } in row {
-            let class = if class.is_empty() {
-                String::new()
-            } else {
-                format!(" class=\"{class}\"")
-            };
-            let key = key
-                .as_ref()
-                .map_or(String::new(), |key| format!(" data-v=\"{}\"", escape(key)));
+            let class =
+                if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+            let key =
+                key.as_ref().map_or(String::new(), |key| format!(" data-v=\"{}\"", escape(key)));
             text += &format!("<td{class}{key}>{html}</td>");
         }
         text += "</tr>\n";
@@ -125,12 +107,7 @@ pub(super) fn text_table(table_: &TextTable) -> String {
     let rows: Vec<Vec<Field>> = table_
         .rows
         .iter()
-        .map(|row| {
-            row.iter()
-                .enumerate()
-                .map(|(index, text)| field(index, text))
-                .collect()
-        })
+        .map(|row| row.iter().enumerate().map(|(index, text)| field(index, text)).collect())
         .collect();
     let note = if table_.note.is_empty() {
         String::new()

@@ -22,9 +22,8 @@ pub(in crate::render) fn index(
     let effect = figure::effect::figure(&summaries);
     let page = page(experiments, &summaries, effect.as_ref())?;
     let mut files = vec![(INDEX.to_owned(), page.into_bytes())];
-    let mut cautions: Vec<&str> = (summaries.iter())
-        .flat_map(|summary| summary.cautions.iter().copied())
-        .collect();
+    let mut cautions: Vec<&str> =
+        (summaries.iter()).flat_map(|summary| summary.cautions.iter().copied()).collect();
     cautions.sort_unstable();
     cautions.dedup();
     files.extend(effect.map(|drawn| {
@@ -83,9 +82,7 @@ fn overview(experiments: &[(String, &Summary)]) -> String {
             );
             let verdicts = |verdict: Reproduction| {
                 let cells = summary.rows.iter().flat_map(|row| &row.cells);
-                let count = cells
-                    .filter(|cell| cell.reproduction == Some(verdict))
-                    .count();
+                let count = cells.filter(|cell| cell.reproduction == Some(verdict)).count();
                 match summary.paper {
                     Some(_) => Field::number(&count.to_string(), Some(count as f64)),
                     None => Field::number("–", None),
@@ -93,11 +90,7 @@ fn overview(experiments: &[(String, &Summary)]) -> String {
             };
             let count = |count: usize| Field::number(&count.to_string(), Some(count as f64));
             vec![
-                Field {
-                    html: link,
-                    key: Some(summary.experiment.clone()),
-                    class: "word",
-                },
+                Field { html: link, key: Some(summary.experiment.clone()), class: "word" },
                 Field::word(protocol(summary)),
                 count(summary.counts.planned()),
                 count(summary.counts.ok),
@@ -106,10 +99,7 @@ fn overview(experiments: &[(String, &Summary)]) -> String {
                 verdicts(Reproduction::Higher),
                 verdicts(Reproduction::Lower),
                 verdicts(Reproduction::NotRun),
-                Field {
-                    class: "word prose",
-                    ..Field::word(summary.heading())
-                },
+                Field { class: "word prose", ..Field::word(summary.heading()) },
             ]
         })
         .collect();
@@ -145,14 +135,9 @@ fn claims(summaries: &[&Summary]) -> String {
         let table = summary.paper.map(|table| table.table.clone())?;
         let dataset = summary.rows.get(claim.row)?.dataset.clone();
         let rival = summary.columns.get(claim.column)?;
-        let alike = summary
-            .columns
-            .iter()
-            .filter(|column| column.method == rival.method);
+        let alike = summary.columns.iter().filter(|column| column.method == rival.method);
         let title = methods::find(&rival.method).map(|entry| entry.info.title.to_owned());
-        let name = title
-            .filter(|_| alike.count() == 1)
-            .unwrap_or_else(|| rival.label.clone());
+        let name = title.filter(|_| alike.count() == 1).unwrap_or_else(|| rival.label.clone());
         Some((table, dataset, name))
     };
     let mut keys = Vec::new();
@@ -167,9 +152,8 @@ fn claims(summaries: &[&Summary]) -> String {
     if keys.is_empty() {
         return String::new();
     }
-    let mut header = ["Table", "Dataset", "Better than", "Paper's mark"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut header =
+        ["Table", "Dataset", "Better than", "Paper's mark"].map(str::to_owned).to_vec();
     for summary in &speaking {
         let name = format!("{} ({})", summary.experiment, protocol(summary));
         header.push(format!("{name}: paper's test"));
@@ -206,10 +190,7 @@ fn claims(summaries: &[&Summary]) -> String {
 fn answer(answer: Option<Answer>) -> Field {
     let word = answer.unwrap_or(Answer::NotRun).word();
     Field {
-        html: format!(
-            "<span class=\"verdict {}\">{word}</span>",
-            word.replace(' ', "-")
-        ),
+        html: format!("<span class=\"verdict {}\">{word}</span>", word.replace(' ', "-")),
         key: Some(word.to_owned()),
         class: "word",
     }

@@ -51,19 +51,12 @@ fn page(summary: &Summary, figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
         ("accuracy", "Test accuracy", sections::accuracy(summary)),
         ("tests", "Differences and tests", sections::tests(summary)),
         ("figures", "Figures", sections::figures(figures)?),
-        (
-            "protocol",
-            "Protocol and deviations",
-            setup::protocol(summary),
-        ),
+        ("protocol", "Protocol and deviations", setup::protocol(summary)),
         ("data", "Data", setup::data(summary)),
         ("machine", "Machine", setup::machine(summary)),
         ("repeat", "How to repeat it", setup::repeat(summary)),
     ];
-    let parts: Vec<_> = parts
-        .into_iter()
-        .filter(|(_, _, body)| !body.is_empty())
-        .collect();
+    let parts: Vec<_> = parts.into_iter().filter(|(_, _, body)| !body.is_empty()).collect();
     let links: String = (parts.iter())
         .map(|(name, title, _)| format!("<li><a href=\"#{name}\">{title}</a></li>"))
         .collect();

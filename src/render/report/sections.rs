@@ -32,10 +32,7 @@ pub(super) fn words(summary: &Summary) -> String {
 /// What the experiment's protocol is, as far as its settings bear it out.
 fn protocol(summary: &Summary) -> Option<&'static str> {
     const NOT_ALIKE: [&str; 3] = ["chosen-on-test", "unequal-budgets", "partly-tuned"];
-    let is_doubtful = summary
-        .cautions
-        .iter()
-        .any(|caution| NOT_ALIKE.contains(caution));
+    let is_doubtful = summary.cautions.iter().any(|caution| NOT_ALIKE.contains(caution));
     let is_tuned = summary.plan.methods.iter().any(|method| method.points > 1);
     Some(match summary.protocol? {
         Protocol::Paper if !is_tuned => "Protocol paper: one documented, fixed setting per method.",
@@ -62,9 +59,7 @@ pub(super) fn verdicts(summary: &Summary) -> String {
             let Some(theirs) = cell.paper else {
                 continue;
             };
-            let mark = theirs
-                .mark
-                .map_or(String::new(), |mark| format!(" {}", mark.symbol()));
+            let mark = theirs.mark.map_or(String::new(), |mark| format!(" {}", mark.symbol()));
             let shown = plus_minus(theirs.value, theirs.deviation) + &mark;
             let verdict = cell.reproduction.unwrap_or(Reproduction::NotRun);
             rows.push(vec![
@@ -72,10 +67,7 @@ pub(super) fn verdicts(summary: &Summary) -> String {
                 Field::word(&column.label),
                 Field::number(&shown, Some(theirs.value)),
                 ours(summary, cell, (row_index, index)),
-                Field::number(
-                    &cell.difference.map_or("–".to_owned(), signed),
-                    cell.difference,
-                ),
+                Field::number(&cell.difference.map_or("–".to_owned(), signed), cell.difference),
                 Field::number(
                     &cell.welch.map_or("–".to_owned(), |test| p_value(test.p)),
                     cell.welch.map(|test| test.p),
@@ -89,16 +81,8 @@ pub(super) fn verdicts(summary: &Summary) -> String {
             ]);
         }
     }
-    let header = [
-        "Dataset",
-        "Method",
-        "Paper",
-        "Ours",
-        "Difference",
-        "Welch's p",
-        "Seen from",
-        "Verdict",
-    ];
+    let header =
+        ["Dataset", "Method", "Paper", "Ours", "Difference", "Welch's p", "Seen from", "Verdict"];
     let caption = format!("The paper's Table {}: {}", paper.table, paper.caption);
     let legend = format!(
         "{} Seen from: the smallest difference in points that would have been called higher or lower.",
@@ -117,10 +101,7 @@ fn seen(cell: &Cell) -> Field {
 }
 
 fn chip(word: &str) -> String {
-    format!(
-        "<span class=\"verdict {}\">{word}</span>",
-        word.replace(' ', "-")
-    )
+    format!("<span class=\"verdict {}\">{word}</span>", word.replace(' ', "-"))
 }
 
 pub(super) fn claims(summary: &Summary) -> String {
@@ -165,10 +146,7 @@ pub(super) fn accuracy(summary: &Summary) -> String {
         let average: Vec<String> = (summary.columns.iter().zip(&ranks.average))
             .map(|(column, rank)| format!("{} {}", column.label, number(*rank)))
             .collect();
-        text += &format!(
-            "<p class=\"note\">Average ranks: {}.</p>\n",
-            escape(&average.join(", "))
-        );
+        text += &format!("<p class=\"note\">Average ranks: {}.</p>\n", escape(&average.join(", ")));
     }
     for legend in summary.legend() {
         text += &format!("<p class=\"note\">{}</p>\n", escape(&legend));
@@ -189,11 +167,7 @@ fn dataset(row: &Row) -> String {
 }
 
 fn superscript(letters: &str) -> String {
-    if letters.is_empty() {
-        String::new()
-    } else {
-        format!("<sup>{letters}</sup>")
-    }
+    if letters.is_empty() { String::new() } else { format!("<sup>{letters}</sup>") }
 }
 
 /// A number of ours, which opens its details.
@@ -207,20 +181,13 @@ fn ours(summary: &Summary, cell: &Cell, at: (usize, usize)) -> Field {
                 Place::SecondBest => "second",
                 Place::Other => "",
             };
-            let deviation = cell
-                .deviation
-                .map_or(String::new(), |sd| format!(" ± {}", number(sd)));
+            let deviation = cell.deviation.map_or(String::new(), |sd| format!(" ± {}", number(sd)));
             let marks = Some(cell.marks()).filter(|marks| !marks.is_empty());
             let marks = marks.map_or(String::new(), |marks| {
                 format!(" <span class=\"marks\">{}</span>", escape(&marks))
             });
-            let share = cell
-                .share()
-                .map_or(String::new(), |share| format!(" [{share}]"));
-            format!(
-                "<span class=\"{class}\">{}</span>{deviation}{marks}{share}",
-                number(mean)
-            )
+            let share = cell.share().map_or(String::new(), |share| format!(" [{share}]"));
+            format!("<span class=\"{class}\">{}</span>{deviation}{marks}{share}", number(mean))
         }
     };
     Field {
@@ -235,32 +202,19 @@ fn ours(summary: &Summary, cell: &Cell, at: (usize, usize)) -> Field {
 
 pub(super) fn tests(summary: &Summary) -> String {
     let mut text = String::new();
-    for found in [
-        tables::differences(summary),
-        tables::pairs(summary),
-        tables::times(summary),
-    ]
-    .into_iter()
-    .flatten()
+    for found in [tables::differences(summary), tables::pairs(summary), tables::times(summary)]
+        .into_iter()
+        .flatten()
     {
-        text += &format!(
-            "<h3>{}</h3>\n{}",
-            escape(&found.caption),
-            text_table(&found)
-        );
+        text += &format!("<h3>{}</h3>\n{}", escape(&found.caption), text_table(&found));
     }
     text + &tallies(summary)
 }
 
 /// Wins, ties and losses of the reference.
 fn tallies(summary: &Summary) -> String {
-    let reference = summary
-        .comparison
-        .as_ref()
-        .map(|comparison| comparison.reference);
-    let Some(label) = reference
-        .and_then(|index| summary.columns.get(index))
-        .map(|c| &c.label)
+    let reference = summary.comparison.as_ref().map(|comparison| comparison.reference);
+    let Some(label) = reference.and_then(|index| summary.columns.get(index)).map(|c| &c.label)
     else {
         return String::new();
     };
@@ -278,12 +232,7 @@ fn tallies(summary: &Summary) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let header = [
-        "Against",
-        "by means",
-        "by the paper's test",
-        "by the corrected test",
-    ];
+    let header = ["Against", "by means", "by the paper's test", "by the corrected test"];
     format!(
         "<h3>{} wins/ties/losses over datasets</h3>\n{}",
         escape(label),

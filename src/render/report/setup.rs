@@ -19,10 +19,7 @@ pub(super) fn protocol(summary: &Summary) -> String {
     text += &format!("<p class=\"note\">{}</p>\n", escape(SCHEMES));
     let deviations = deviations(summary);
     if !deviations.is_empty() {
-        text += &format!(
-            "<h3>Deviations from the paper's table</h3>\n{}",
-            list(&deviations)
-        );
+        text += &format!("<h3>Deviations from the paper's table</h3>\n{}", list(&deviations));
     }
     text
 }
@@ -60,34 +57,19 @@ fn settings(summary: &Summary) -> Vec<(&'static str, String)> {
 /// Every entry with its parameters.
 fn methods(summary: &Summary) -> String {
     let fields = |(index, method): (usize, &PlannedMethod)| {
-        let used = summary
-            .parameters(index)
-            .map_or("not run yet".to_owned(), protocol::parameters);
-        let used = if method.points > 1 {
-            format!("e.g. {used}")
-        } else {
-            used
-        };
+        let used = summary.parameters(index).map_or("not run yet".to_owned(), protocol::parameters);
+        let used = if method.points > 1 { format!("e.g. {used}") } else { used };
         vec![
             Field::word(&method.label),
             Field::word(&method.method),
             Field::word(method.scheme.as_deref().unwrap_or("–")),
             Field::number(&method.points.to_string(), Some(method.points as f64)),
-            Field {
-                class: "word prose",
-                ..Field::word(&used)
-            },
+            Field { class: "word prose", ..Field::word(&used) },
         ]
     };
     let methods = summary.plan.methods.iter().enumerate();
     let rows: Vec<Vec<Field>> = methods.map(fields).collect();
-    let header = [
-        "Label",
-        "Method",
-        "Scheme",
-        "Points tried",
-        "Parameters as used",
-    ];
+    let header = ["Label", "Method", "Scheme", "Points tried", "Parameters as used"];
     table("", &header.map(str::to_owned), 3, &rows)
 }
 
@@ -109,10 +91,7 @@ fn deviations(summary: &Summary) -> Vec<String> {
     }
     let others = summary.rows.iter().filter(|row| row.other_problem);
     found.extend(others.map(|row| {
-        format!(
-            "{}: another problem than the paper's row, see the warnings.",
-            row.dataset
-        )
+        format!("{}: another problem than the paper's row, see the warnings.", row.dataset)
     }));
     found
 }
@@ -160,9 +139,7 @@ fn origin(dataset: &PlannedDataset) -> Vec<(&'static str, String)> {
 /// What was read.
 fn contents(dataset: &PlannedDataset) -> Vec<(&'static str, String)> {
     let counts = dataset.classes.iter().zip(&dataset.class_counts);
-    let counts: Vec<String> = counts
-        .map(|(class, count)| format!("{class}: {count}"))
-        .collect();
+    let counts: Vec<String> = counts.map(|(class, count)| format!("{class}: {count}")).collect();
     let size = format!(
         "{} samples, {} dimensions, {} classes; {} for training, {} for testing",
         dataset.samples,
@@ -218,15 +195,10 @@ fn work(records: &[Record]) -> Vec<(&'static str, String)> {
         Some(git) => format!("npsvcpp {} ({git})", record.version),
         None => format!("npsvcpp {}", record.version),
     };
-    let seconds: f64 = (records.iter())
-        .filter_map(|record| record.fit_seconds)
-        .sum();
+    let seconds: f64 = (records.iter()).filter_map(|record| record.fit_seconds).sum();
     vec![
         ("hosts of the cells", distinct(|record| record.host.clone())),
-        (
-            "threads per cell",
-            distinct(|record| record.threads.to_string()),
-        ),
+        ("threads per cell", distinct(|record| record.threads.to_string())),
         ("device", distinct(|record| record.device.clone())),
         ("program", distinct(program)),
         ("cells started", format!("{first} to {last}")),

@@ -24,11 +24,8 @@ pub(super) fn surroundings(
         let at = chosen / stride % values.len().max(1);
         let step = |to: usize| (chosen + to * stride).checked_sub(at * stride);
         if let Some((below, above)) = beside(values, at) {
-            let beside: Vec<usize> = [below, above]
-                .into_iter()
-                .flatten()
-                .filter_map(step)
-                .collect();
+            let beside: Vec<usize> =
+                [below, above].into_iter().flatten().filter_map(step).collect();
             let end = match (below, above) {
                 (None, Some(_)) => Some(End::Smallest),
                 (Some(_), None) => Some(End::Largest),
@@ -40,11 +37,7 @@ pub(super) fn surroundings(
             };
             if let Some(end) = end.filter(|_| values.len() >= FEWEST && beside.iter().all(is_worse))
             {
-                edges.push(Edge {
-                    parameter: parameter.clone(),
-                    value: values[at].clone(),
-                    end,
-                });
+                edges.push(Edge { parameter: parameter.clone(), value: values[at].clone(), end });
             }
             neighbours.extend(beside);
         }
@@ -84,9 +77,7 @@ mod tests {
 
     fn grid(of: &[(&str, Value)]) -> Vec<(String, Vec<Value>)> {
         let values = |value: &Value| value.as_array().unwrap().clone();
-        of.iter()
-            .map(|(name, v)| ((*name).to_owned(), values(v)))
-            .collect()
+        of.iter().map(|(name, v)| ((*name).to_owned(), values(v))).collect()
     }
 
     #[test]
@@ -107,14 +98,7 @@ mod tests {
         let (neighbours, edges) = surroundings(&grid, &points(&means), 3);
         assert_eq!(neighbours, [5]);
         let (parameter, value, end) = ("c".to_owned(), json!(4), End::Largest);
-        assert_eq!(
-            edges,
-            [Edge {
-                parameter,
-                value,
-                end
-            }]
-        );
+        assert_eq!(edges, [Edge { parameter, value, end }]);
     }
 
     #[test]

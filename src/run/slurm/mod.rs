@@ -47,9 +47,7 @@ pub fn arrays(prepared: &Prepared, slurm: &Slurm, shards: usize) -> Vec<Array> {
     }
     let is_whole = sets.len() == 1;
     let array = |(resources, methods): (Resources, Vec<usize>)| {
-        let labels = methods
-            .iter()
-            .map(|&index| plan.methods[index].label.clone());
+        let labels = methods.iter().map(|&index| plan.methods[index].label.clone());
         Array {
             only: match is_whole {
                 true => Vec::new(),
@@ -71,13 +69,10 @@ fn memory(prepared: &Prepared, methods: &[usize], resources: &Resources) -> u64 
     if let Some(said) = resources.memory.as_deref().and_then(mebibytes) {
         return said;
     }
-    let cells = methods
-        .iter()
-        .map(|&index| estimate(prepared, None, Some(index)).bytes);
+    let cells = methods.iter().map(|&index| estimate(prepared, None, Some(index)).bytes);
     let cell = cells.fold(0.0, f64::max);
-    let data: usize = (prepared.sources.iter().flatten())
-        .map(|source| source.dataset.x.len())
-        .sum();
+    let data: usize =
+        (prepared.sources.iter().flatten()).map(|source| source.dataset.x.len()).sum();
     let cpus = f64::from(resources.cpus.unwrap_or(1));
     ((1.5 * cpus * cell + 8.0 * data as f64) / MIB).ceil() as u64 + 512
 }
@@ -104,11 +99,8 @@ pub fn unfinished(
     retry_failed: bool,
     can_run: impl Fn(usize) -> bool,
 ) -> BTreeSet<usize> {
-    let status: HashMap<&str, Status> = known
-        .latest()
-        .into_iter()
-        .map(|record| (record.cell.as_str(), record.status))
-        .collect();
+    let status: HashMap<&str, Status> =
+        known.latest().into_iter().map(|record| (record.cell.as_str(), record.status)).collect();
     let is_left = |index: usize| match status.get(plan.cells[index].cell.as_str()) {
         Some(Status::Skipped) | None if !can_run(plan.cells[index].dataset) => false,
         None => true,
@@ -118,10 +110,7 @@ pub fn unfinished(
         Some(Status::Skipped) => true,
     };
     let numbers = shard_numbers(plan, shards);
-    let part = Part {
-        only: only.to_vec(),
-        shard: None,
-    };
+    let part = Part { only: only.to_vec(), shard: None };
     let left = part.cells(plan).into_iter().filter(|&index| is_left(index));
     left.map(|index| numbers[index]).collect()
 }

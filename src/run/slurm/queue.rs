@@ -42,9 +42,7 @@ impl Jobs {
     /// The jobs of the results folder `dir`; none if nothing was ever submitted.
     pub fn read(dir: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(Self::path(dir)) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(io::Error::other),
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(io::Error::other),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -58,10 +56,7 @@ impl Jobs {
 impl Job {
     /// The methods of the array.
     pub fn filters(&self) -> Vec<Filter> {
-        self.only
-            .iter()
-            .filter_map(|only| only.parse().ok())
-            .collect()
+        self.only.iter().filter_map(|only| only.parse().ok()).collect()
     }
 }
 
@@ -129,10 +124,7 @@ impl Queue {
             // `CANCELLED by 1000`
             let state = state.split_whitespace().next()?.to_owned();
             let reason = String::new();
-            Some((
-                (job.to_owned(), task.parse().ok()?),
-                State { state, reason },
-            ))
+            Some(((job.to_owned(), task.parse().ok()?), State { state, reason }))
         };
         Self(text.lines().filter_map(task).collect())
     }

@@ -43,22 +43,14 @@ impl Submission {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "#SBATCH --{option}={value}");
         };
-        directive(
-            &mut text,
-            "job-name",
-            &format!("npsvcpp-{}", self.experiment),
-        );
+        directive(&mut text, "job-name", &format!("npsvcpp-{}", self.experiment));
         directive(&mut text, "array", &format!("{list}%{}", self.max_parallel));
         self.common(&mut text, "%A_%a");
         text += "#SBATCH --requeue\n";
         // Two minutes before the time is up the program is asked to end; it finishes the cells in
         // flight and leaves the rest to the next submission.
         directive(&mut text, "signal", "B:TERM@120");
-        directive(
-            &mut text,
-            "cpus-per-task",
-            &resources.cpus.unwrap_or(1).to_string(),
-        );
+        directive(&mut text, "cpus-per-task", &resources.cpus.unwrap_or(1).to_string());
         directive(&mut text, "mem", &format!("{}M", array.memory));
         if let Some(time) = &resources.time {
             directive(&mut text, "time", time);
@@ -86,14 +78,7 @@ impl Submission {
     }
 
     fn common(&self, text: &mut String, log: &str) {
-        let log = self
-            .out
-            .join(FOLDER)
-            .display()
-            .to_string()
-            .replace('%', "%%")
-            + "/"
-            + log;
+        let log = self.out.join(FOLDER).display().to_string().replace('%', "%%") + "/" + log;
         let folder = &self.folder.display().to_string();
         let _ = writeln!(text, "#SBATCH --chdir={}", directive_value(folder));
         let _ = writeln!(text, "#SBATCH --output={}.log", directive_value(&log));
@@ -103,11 +88,8 @@ impl Submission {
     /// What the site wants: partition and the like, then modules and lines of shell.
     fn site(&self, text: &mut String) {
         let slurm = &self.slurm;
-        let named = [
-            ("partition", &slurm.partition),
-            ("account", &slurm.account),
-            ("qos", &slurm.qos),
-        ];
+        let named =
+            [("partition", &slurm.partition), ("account", &slurm.account), ("qos", &slurm.qos)];
         for (option, value) in named {
             if let Some(value) = value {
                 let _ = writeln!(text, "#SBATCH --{option}={value}");
@@ -132,11 +114,7 @@ impl Submission {
 
     fn command(&self, array: &Array) -> String {
         let mut words = vec![
-            format!(
-                "exec {} --quiet run {}",
-                quoted(&self.program),
-                quoted(&self.spec)
-            ),
+            format!("exec {} --quiet run {}", quoted(&self.program), quoted(&self.spec)),
             // A cell that dies for want of memory must not take the rest of its shard along.
             format!("--out {} --offline --isolate", quoted(&self.out)),
         ];

@@ -10,8 +10,7 @@ use crate::wording::counted;
 /// The content schema of the variant tagged `name`.
 pub(super) fn content<'a>(variants: &[&'a Form], name: &str) -> Option<&'a Value> {
     let mut tags = variants.iter().filter_map(|form| tag(form));
-    tags.find(|(tag, _)| *tag == name)
-        .map(|(_, content)| content)
+    tags.find(|(tag, _)| *tag == name).map(|(_, content)| content)
 }
 
 /// The number in the form's type, if the form admits it.
@@ -39,10 +38,7 @@ pub(super) fn normal_number(node: &Node, form: &Form) -> Option<Value> {
             _ => return None,
         };
         let largest = largest(form).unwrap_or(i128::from(u64::MAX));
-        (whole <= largest)
-            .then(|| Number::from_i128(whole))
-            .flatten()
-            .map(Value::Number)
+        (whole <= largest).then(|| Number::from_i128(whole)).flatten().map(Value::Number)
     } else {
         None
     }
@@ -88,15 +84,9 @@ pub(super) fn admits_text(form: &Form, text: &str) -> bool {
 
 /// What length a list should have, if it has another.
 pub(super) fn wrong_length(length: usize, form: &Form) -> Option<String> {
-    let limit = |key: &str| {
-        form.get(key)
-            .and_then(Value::as_u64)
-            .and_then(|n| usize::try_from(n).ok())
-    };
-    let (min, max) = (
-        limit("minItems").unwrap_or(0),
-        limit("maxItems").unwrap_or(usize::MAX),
-    );
+    let limit =
+        |key: &str| form.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let (min, max) = (limit("minItems").unwrap_or(0), limit("maxItems").unwrap_or(usize::MAX));
     if min == max && length != min {
         Some(format!("exactly {}", counted(min, "item")))
     } else if length < min {

@@ -12,12 +12,11 @@ use crate::wording::closest;
 pub(in crate::spec) fn subject(path: &[Step]) -> String {
     let (mut phrase, steps) = match path {
         [] => return "the spec".into(),
-        [
-            Step::Key(list),
-            Step::Index(_),
-            Step::Key(owner),
-            inner @ ..,
-        ] if list == "methods" || list == "datasets" => (name_of(owner), inner),
+        [Step::Key(list), Step::Index(_), Step::Key(owner), inner @ ..]
+            if list == "methods" || list == "datasets" =>
+        {
+            (name_of(owner), inner)
+        }
         steps => (String::new(), steps),
     };
     let mut keys: Vec<&str> = Vec::new();
@@ -64,11 +63,7 @@ pub(super) fn expected(forms: &[&Form]) -> String {
     let tunable =
         forms.iter().any(|form| allows(form, "array")) && forms.iter().any(|form| scalar(form));
     // That a list or a range would do as well only distracts from a wrong scalar.
-    let forms: Vec<&Form> = forms
-        .iter()
-        .filter(|form| !tunable || scalar(form))
-        .copied()
-        .collect();
+    let forms: Vec<&Form> = forms.iter().filter(|form| !tunable || scalar(form)).copied().collect();
     let mut parts: Vec<String> = Vec::new();
     for form in &forms {
         let part = match form {
@@ -86,11 +81,7 @@ pub(super) fn expected(forms: &[&Form]) -> String {
             parts.push(part);
         }
     }
-    let names = if forms.len() > 1 || parts.is_empty() {
-        known_names(&forms)
-    } else {
-        Vec::new()
-    };
+    let names = if forms.len() > 1 || parts.is_empty() { known_names(&forms) } else { Vec::new() };
     if !names.is_empty() {
         parts.push(one_of(names));
     }
@@ -98,11 +89,7 @@ pub(super) fn expected(forms: &[&Form]) -> String {
 }
 
 fn number_in_words(form: &Form) -> String {
-    let noun = if allows(form, "number") {
-        "a number"
-    } else {
-        "a whole number"
-    };
+    let noun = if allows(form, "number") { "a number" } else { "a whole number" };
     let limit = |key: &str| form.get(key).and_then(Value::as_f64);
     if let (Some(min), Some(max)) = (limit("minimum"), limit("maximum")) {
         return format!("{noun} from {min} to {max}");
@@ -123,10 +110,7 @@ fn text_in_words(form: &Form) -> String {
     if let Some(words) = text("patternErrorMessage") {
         return words.into();
     }
-    match (
-        text("pattern"),
-        form.get("minLength").and_then(Value::as_u64),
-    ) {
+    match (text("pattern"), form.get("minLength").and_then(Value::as_u64)) {
         (Some(pattern), _) => format!("a string that matches `{pattern}`"),
         (None, Some(1..)) => "a string that is not empty".into(),
         (None, _) => "a string".into(),

@@ -33,12 +33,7 @@ impl<'a> Range<'a> {
             [first, last, step] => (first, last, Some(step)),
             _ => return None,
         };
-        Some(Self {
-            scale,
-            first,
-            last,
-            step,
-        })
+        Some(Self { scale, first, last, step })
     }
 }
 
@@ -61,12 +56,7 @@ impl Resolver<'_> {
                 }
                 Value::Array(values) if is_tunable(method, name) => values.clone(),
                 Value::Object(range) if takes_range(method, name) => match Range::of(range) {
-                    Some(Range {
-                        step: None,
-                        scale,
-                        first,
-                        last,
-                    }) if search != Search::Grid => {
+                    Some(Range { step: None, scale, first, last }) if search != Search::Grid => {
                         axes.extend(self.axis(entry, name, scale, [first, last]));
                         continue;
                     }
@@ -185,17 +175,14 @@ impl Resolver<'_> {
         range: Range<'_>,
     ) -> Vec<Value> {
         let at = entry.place(name);
-        let Range {
-            scale, first, last, ..
-        } = range;
+        let Range { scale, first, last, .. } = range;
         let Some(step) = range.step else {
             let message = format!(
                 "the range of {} has no step, expected first, last and step",
                 entry.subject(name)
             );
             let help = "or draw points from it with `select: {search: {random: {budget: 20}}}`";
-            self.findings
-                .push(Finding::new(at, message).help(help.to_owned()));
+            self.findings.push(Finding::new(at, message).help(help.to_owned()));
             return Vec::new();
         };
         let numbers = match expand(scale, [first, last, step]) {
@@ -233,10 +220,7 @@ impl Resolver<'_> {
         method: &MethodEntry,
         spec: &MethodSpec,
     ) -> Option<Vec<Value>> {
-        let grid = spec
-            .tuned
-            .first()
-            .map(|(name, values)| (name, values.len()));
+        let grid = spec.tuned.first().map(|(name, values)| (name, values.len()));
         let drawn = spec.sampled.first().and_then(|point| point.keys().next());
         let tuned = grid.or(drawn.map(|name| (name, spec.sampled.len())));
         if let Some((name, values)) = tuned {
@@ -248,8 +232,7 @@ impl Resolver<'_> {
                     entry.subject(name)
                 );
                 let help = "add `select: {by: cross-validation, folds: 5}`".to_owned();
-                self.findings
-                    .push(Finding::new(entry.place(name), message).help(help));
+                self.findings.push(Finding::new(entry.place(name), message).help(help));
             }
             let points = spec.points();
             if points > MOST_POINTS {

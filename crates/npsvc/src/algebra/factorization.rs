@@ -50,10 +50,7 @@ impl Cholesky {
 
     /// The same factor, but each solve uses one thread: for threads that solve in parallel.
     pub fn sequential(self) -> Self {
-        Self {
-            par: Par::Seq,
-            ..self
-        }
+        Self { par: Par::Seq, ..self }
     }
 
     /// `rhs <- L^-1 rhs`.
@@ -127,19 +124,14 @@ impl Lu {
                 Default::default(),
             );
         });
-        Self {
-            factors: s,
-            rows,
-            par,
-        }
+        Self { factors: s, rows, par }
     }
 
     /// `S^-1 right`.
     pub fn solve(&self, right: MatRef<'_, f64>) -> Mat<f64> {
         let factors = self.factors.as_ref();
-        let mut solution = Mat::from_fn(right.nrows(), right.ncols(), |i, j| {
-            right[(self.rows[i], j)]
-        });
+        let mut solution =
+            Mat::from_fn(right.nrows(), right.ncols(), |i, j| right[(self.rows[i], j)]);
         then_clear(|| {
             solve_unit_lower_triangular_in_place(factors, solution.as_mut(), self.par);
             solve_upper_triangular_in_place(factors, solution.as_mut(), self.par);
@@ -175,11 +167,7 @@ mod tests {
     #[test]
     fn rows_are_exchanged_and_the_system_solved() {
         // Without exchanges the first pivot would be zero.
-        let s = Mat::from_fn(
-            4,
-            4,
-            |i, j| if i == j { 0.0 } else { (1 + i + 2 * j) as f64 },
-        );
+        let s = Mat::from_fn(4, 4, |i, j| if i == j { 0.0 } else { (1 + i + 2 * j) as f64 });
         let right = Mat::from_fn(4, 2, |i, j| (3 * i + j) as f64 - 1.0);
         let solution = Lu::new(s.clone(), Par::Seq).solve(right.as_ref());
         assert!((&s * &solution - &right).norm_max() < 1e-12);

@@ -173,9 +173,7 @@ fn solve_by_rank(
     par: Par,
 ) -> Option<()> {
     let rank = rows.nrows();
-    let h = Mat::from_fn(rank, free.len(), |a, c| {
-        extra[c].sqrt().recip() * rows[(a, free[c])]
-    });
+    let h = Mat::from_fn(rank, free.len(), |a, c| extra[c].sqrt().recip() * rows[(a, free[c])]);
     let mut system = Mat::identity(rank, rank);
     add_lower_product(system.as_mut(), 1.0, h.as_ref(), h.transpose(), par);
     let cholesky = Cholesky::new(system, par).ok()?;

@@ -26,11 +26,7 @@ const WORTH_A_THREAD: f64 = 2e7;
 
 /// One thread for small products, `par` for others.
 fn by_work(par: Par, rows: usize, inner: usize, columns: usize) -> Par {
-    if 2.0 * rows as f64 * inner as f64 * columns as f64 > WORTH_A_THREAD {
-        par
-    } else {
-        Par::Seq
-    }
+    if 2.0 * rows as f64 * inner as f64 * columns as f64 > WORTH_A_THREAD { par } else { Par::Seq }
 }
 
 /// Calls `work` for each item, in parallel if `par` has several threads. The results keep the order
@@ -174,12 +170,7 @@ pub fn inner(a: &[f64], b: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
     let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest: f64 = a_chunks
-        .remainder()
-        .iter()
-        .zip(b_chunks.remainder())
-        .map(|(a, b)| a * b)
-        .sum();
+    let rest: f64 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
     for (a, b) in a_chunks.zip(b_chunks) {
         for lane in 0..LANES {
             sums[lane] += a[lane] * b[lane];
@@ -209,29 +200,18 @@ pub(crate) fn larger(a: f64, b: f64) -> f64 {
 
 /// Column `j` of a column-major matrix.
 pub fn column(m: MatRef<'_, f64>, j: usize) -> &[f64] {
-    m.col(j)
-        .try_as_col_major()
-        .expect("matrices here are column-major")
-        .as_slice()
+    m.col(j).try_as_col_major().expect("matrices here are column-major").as_slice()
 }
 
 /// Column `j` of a matrix, writable.
 pub fn column_mut(m: &mut Mat<f64>, j: usize) -> &mut [f64] {
-    m.col_mut(j)
-        .try_as_col_major_mut()
-        .expect("a Mat is column-major")
-        .as_slice_mut()
+    m.col_mut(j).try_as_col_major_mut().expect("a Mat is column-major").as_slice_mut()
 }
 
 /// All columns of a matrix, writable.
 fn columns_mut(m: &mut Mat<f64>) -> Vec<&mut [f64]> {
     m.col_iter_mut()
-        .map(|column| {
-            column
-                .try_as_col_major_mut()
-                .expect("a Mat is column-major")
-                .as_slice_mut()
-        })
+        .map(|column| column.try_as_col_major_mut().expect("a Mat is column-major").as_slice_mut())
         .collect()
 }
 

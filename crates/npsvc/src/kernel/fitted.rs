@@ -43,15 +43,9 @@ impl FittedKernel {
                 },
             },
             Kernel::Linear => Self::Linear,
-            Kernel::Polynomial {
-                degree,
-                offset,
-                scale,
-            } => Self::Polynomial {
-                degree: degree as i32,
-                offset,
-                scale,
-            },
+            Kernel::Polynomial { degree, offset, scale } => {
+                Self::Polynomial { degree: degree as i32, offset, scale }
+            }
         }
     }
 
@@ -62,14 +56,7 @@ impl FittedKernel {
         let norms = squared_norms(x.view());
         let samples = view(x.view());
         let mut k = huge_pages::zeros(n, n);
-        lower_product(
-            k.as_mut(),
-            Accum::Replace,
-            1.0,
-            samples,
-            samples.transpose(),
-            par,
-        );
+        lower_product(k.as_mut(), Accum::Replace, 1.0, samples, samples.transpose(), par);
         for_each_column(&mut k, par, |j, column| {
             self.apply(&mut column[j..], &norms[j..], norms[j]);
             column[j] += jitter;
@@ -94,9 +81,7 @@ impl FittedKernel {
         let (norms_a, norms_b) = (squared_norms(a.view()), squared_norms(b.view()));
         let mut k = huge_pages::zeros(a.nrows(), b.nrows());
         set_large_product(k.as_mut(), view(a.view()), view(b.view()).transpose(), par);
-        for_each_column(&mut k, par, |j, column| {
-            self.apply(column, &norms_a, norms_b[j])
-        });
+        for_each_column(&mut k, par, |j, column| self.apply(column, &norms_a, norms_b[j]));
         k
     }
 
@@ -119,11 +104,7 @@ impl FittedKernel {
                 exponential::gaussian(products, norms, norm, -1.0 / width);
             }
             Self::Linear => {}
-            Self::Polynomial {
-                degree,
-                offset,
-                scale,
-            } => {
+            Self::Polynomial { degree, offset, scale } => {
                 for value in products {
                     *value = (scale * *value + offset).powi(degree);
                 }
@@ -143,10 +124,7 @@ pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
         .filter(|column| !is_constant(column))
         .map(|column| {
             let mean = column.sum() / n;
-            column
-                .iter()
-                .map(|value| (value - mean).powi(2))
-                .sum::<f64>()
+            column.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
         })
         .sum();
     let mean = 2.0 * spread / n;
@@ -176,11 +154,7 @@ pub(super) fn minus_mean<'x>(
 /// Negative values are rounding and become zero. NaN stays NaN, so that an overflow is noticed.
 #[inline(always)]
 pub(super) fn not_negative(squared_distance: f64) -> f64 {
-    if squared_distance < 0.0 {
-        0.0
-    } else {
-        squared_distance
-    }
+    if squared_distance < 0.0 { 0.0 } else { squared_distance }
 }
 
 pub(super) fn squared_norms(x: ArrayView2<'_, f64>) -> Vec<f64> {

@@ -49,9 +49,7 @@ impl Laplacian {
         let n = x.nrows();
         let x = minus_mean(x, x);
         let x = x.view();
-        let k = options
-            .neighbours
-            .unwrap_or((n.max(2) as f64).log2().floor() as usize);
+        let k = options.neighbours.unwrap_or((n.max(2) as f64).log2().floor() as usize);
         let (neighbours, mean_distance) = nearest(x, k.min(n.saturating_sub(1)), par);
         let scale = match options.weights {
             GraphWeights::MeanSquaredDistance => mean_squared_distance(x),
@@ -78,27 +76,16 @@ impl Laplacian {
             .iter()
             .map(|row| {
                 let degree: f64 = row.iter().map(|(_, weight)| weight).sum();
-                if degree > 0.0 {
-                    degree.sqrt().recip()
-                } else {
-                    0.0
-                }
+                if degree > 0.0 { degree.sqrt().recip() } else { 0.0 }
             })
             .collect();
-        let mut laplacian = Self {
-            starts: vec![0],
-            entries: Vec::new(),
-        };
+        let mut laplacian = Self { starts: vec![0], entries: Vec::new() };
         for (i, row) in rows.iter().enumerate() {
             let before = row.partition_point(|&(j, _)| j < i);
             let off_diagonal = |&(j, weight): &(usize, f64)| (j, -scale[i] * weight * scale[j]);
-            laplacian
-                .entries
-                .extend(row[..before].iter().map(off_diagonal));
+            laplacian.entries.extend(row[..before].iter().map(off_diagonal));
             laplacian.entries.push((i, 1.0));
-            laplacian
-                .entries
-                .extend(row[before..].iter().map(off_diagonal));
+            laplacian.entries.extend(row[before..].iter().map(off_diagonal));
             laplacian.starts.push(laplacian.entries.len());
         }
         laplacian
@@ -170,10 +157,8 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
         let found = each(par, 0..block.nrows(), |c| {
             let j = start + c;
             let distance = |i: usize| not_negative(norms[i] + norms[j] - 2.0 * products[(i, c)]);
-            let mut others: Vec<(f64, usize)> = (0..n)
-                .filter(|&i| i != j)
-                .map(|i| (distance(i), i))
-                .collect();
+            let mut others: Vec<(f64, usize)> =
+                (0..n).filter(|&i| i != j).map(|i| (distance(i), i)).collect();
             let sum: f64 = others.iter().map(|(squared, _)| squared.sqrt()).sum();
             let order =
                 |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));

@@ -56,9 +56,7 @@ fn one() -> f64 {
 
 impl Default for Kernel {
     fn default() -> Self {
-        Self::Gaussian {
-            width: Width::default(),
-        }
+        Self::Gaussian { width: Width::default() }
     }
 }
 
@@ -69,15 +67,11 @@ impl Kernel {
             BadParameter::unless(value.is_finite(), name, value, "a finite number")
         };
         match *self {
-            Self::Gaussian {
-                width: Width::Fixed(width),
-            } => Range::Above(0.0).check("width", width),
+            Self::Gaussian { width: Width::Fixed(width) } => {
+                Range::Above(0.0).check("width", width)
+            }
             Self::Gaussian { .. } | Self::Linear => Ok(()),
-            Self::Polynomial {
-                degree,
-                offset,
-                scale,
-            } => {
+            Self::Polynomial { degree, offset, scale } => {
                 finite("offset", offset)?;
                 finite("scale", scale)?;
                 Range::Within(1.0, 20.0).check("degree", f64::from(degree))

@@ -228,9 +228,7 @@ mod tests {
 
     fn error(low: &PivotedFactor, k: &Mat<f64>) -> f64 {
         let approximate = product(low.rows().transpose(), low.rows(), Par::Seq);
-        (0..k.nrows())
-            .map(|i| k[(i, i)] - approximate[(i, i)])
-            .sum()
+        (0..k.nrows()).map(|i| k[(i, i)] - approximate[(i, i)]).sum()
     }
 
     #[test]

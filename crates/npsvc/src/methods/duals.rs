@@ -50,11 +50,7 @@ pub(crate) struct Planes {
 
 impl Planes {
     pub fn settings(&self, par: Par) -> Settings {
-        Settings {
-            tolerance: self.tolerance,
-            par,
-            ..Settings::default()
-        }
+        Settings { tolerance: self.tolerance, par, ..Settings::default() }
     }
 
     /// The machine of `coefficients` (one column per class) whose functions have these `values` on
@@ -65,9 +61,7 @@ impl Planes {
         values: MatRef<'_, f64>,
     ) -> Result<KernelMachine, FitError> {
         let squared = |l| inner(column(coefficients.as_ref(), l), column(values, l)).max(0.0);
-        let norms = (0..coefficients.ncols())
-            .map(|l| squared(l).sqrt())
-            .collect();
+        let norms = (0..coefficients.ncols()).map(|l| squared(l).sqrt()).collect();
         self.machine_with_norms(coefficients, norms)
     }
 
@@ -85,22 +79,14 @@ impl Planes {
         let norms = norms.into_iter().map(|norm| norm.max(f64::MIN_POSITIVE));
         let rule = Rule::of_scheme(self.scheme, norms.collect());
         let offsets = column_sums(coefficients.as_ref(), self.bias);
-        Ok(KernelMachine {
-            coefficients,
-            offsets,
-            rule,
-        })
+        Ok(KernelMachine { coefficients, offsets, rule })
     }
 }
 
 /// The sum of each column if `bias`, otherwise zeros: what a constant feature adds to a function.
 pub(crate) fn column_sums(coefficients: MatRef<'_, f64>, bias: bool) -> Vec<f64> {
     let sum = |l| {
-        if bias {
-            coefficients.col(l).iter().sum()
-        } else {
-            0.0
-        }
+        if bias { coefficients.col(l).iter().sum() } else { 0.0 }
     };
     (0..coefficients.ncols()).map(sum).collect()
 }
@@ -127,14 +113,7 @@ enum Form<'a> {
 impl<'a> Duals<'a> {
     /// The duals in all coefficients, on the matrix `k`.
     pub fn full(k: Matrix<'a>, set: &'a TrainingSet, planes: Planes, par: Par) -> Self {
-        Self {
-            k,
-            y: set.y(),
-            classes: set.shape().classes,
-            planes,
-            par,
-            form: Form::All,
-        }
+        Self { k, y: set.y(), classes: set.shape().classes, planes, par, form: Form::All }
     }
 
     /// The duals for a square loss on the similar samples, which are eliminated if that pays off.
@@ -184,15 +163,10 @@ impl<'a> Duals<'a> {
         term: impl Fn(usize, usize, bool) -> Term,
     ) -> Vec<Solution> {
         let term = |l: usize, i: usize| term(l, i, self.is_similar(i, l)).rescaled(self.planes.r);
-        let terms: Vec<Vec<Term>> = (0..self.classes)
-            .map(|l| (0..self.k.n()).map(|i| term(l, i)).collect())
-            .collect();
+        let terms: Vec<Vec<Term>> =
+            (0..self.classes).map(|l| (0..self.k.n()).map(|i| term(l, i)).collect()).collect();
         let problems: Vec<BoxQp<'_>> = (terms.iter().enumerate())
-            .map(|(l, terms)| BoxQp {
-                terms,
-                start: start(l),
-                absolute: absolute(l),
-            })
+            .map(|(l, terms)| BoxQp { terms, start: start(l), absolute: absolute(l) })
             .collect();
         box_qp::solve_all(self.k, &problems, self.planes.settings(self.par))
     }
@@ -211,11 +185,7 @@ impl<'a> Duals<'a> {
                     m[(i, i)] -= r;
                 }
                 let s_inverse = s_inverse.clone();
-                Reduced::Inverse {
-                    s_inverse,
-                    schur,
-                    m,
-                }
+                Reduced::Inverse { s_inverse, schur, m }
             }
             Form::Factor(rows) => {
                 let c = shifted_gram(*rows, &similar, r, self.par)?;
@@ -226,21 +196,13 @@ impl<'a> Duals<'a> {
                 Reduced::Factor { rows, c, m }
             }
         };
-        Ok(Plane {
-            similar,
-            dissimilar,
-            reduced,
-        })
+        Ok(Plane { similar, dissimilar, reduced })
     }
 
     /// What known functions with the values `g` (one column per class) contribute to each plane.
     pub fn known_parts(&self, planes: &[Plane<'_>], g: MatRef<'_, f64>) -> Vec<KnownPart> {
         let masked = Mat::from_fn(self.y.len(), self.classes, |i, l| {
-            if self.is_similar(i, l) {
-                g[(i, l)]
-            } else {
-                0.0
-            }
+            if self.is_similar(i, l) { g[(i, l)] } else { 0.0 }
         });
         let products = match &self.form {
             Form::All => unreachable!("only eliminated duals have planes"),
@@ -258,11 +220,7 @@ impl<'a> Duals<'a> {
 
     /// The part of one plane, from `S^-1 g` or `G^T g`.
     fn known_part(&self, plane: &Plane<'_>, g: &[f64], product: &[f64]) -> KnownPart {
-        let Plane {
-            similar,
-            dissimilar,
-            reduced,
-        } = plane;
+        let Plane { similar, dissimilar, reduced } = plane;
         match reduced {
             Reduced::Factor { rows, c, .. } => {
                 let mut inside = Mat::from_fn(product.len(), 1, |a, _| product[a]);
@@ -282,10 +240,7 @@ impl<'a> Duals<'a> {
                 add_times_vector(&mut at_dissimilar, -1.0, schur.as_ref(), &inside, self.par);
                 KnownPart {
                     at_dissimilar,
-                    at_similar: similar
-                        .iter()
-                        .map(|&i| self.planes.r * product[i])
-                        .collect(),
+                    at_similar: similar.iter().map(|&i| self.planes.r * product[i]).collect(),
                     inside: Vec::new(),
                 }
             }
@@ -332,13 +287,11 @@ impl<'a> Duals<'a> {
         let at_similar = known.map(|known| known.at_similar.clone());
         let mut values = at_similar.unwrap_or_else(|| vec![0.0; plane.similar.len()]);
         match &plane.reduced {
-            Reduced::Inverse {
-                s_inverse, schur, ..
-            } => {
+            Reduced::Inverse { s_inverse, schur, .. } => {
                 let mut weights: Vec<f64> = match known {
-                    Some(known) => (known.at_dissimilar.iter())
-                        .map(|value| -self.planes.r * value)
-                        .collect(),
+                    Some(known) => {
+                        (known.at_dissimilar.iter()).map(|value| -self.planes.r * value).collect()
+                    }
                     None => vec![0.0; plane.dissimilar.len()],
                 };
                 add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, Par::Seq);

@@ -70,23 +70,12 @@ impl Method for Nhsvm {
     }
 
     fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            self.r,
-        )
+        ChainKey::new(&Self { c: 0.0, ..self.clone() }, &[self.c], self.r)
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
-        let planes = Planes {
-            r: self.r,
-            scheme: self.scheme,
-            bias: self.bias,
-            tolerance: self.tolerance,
-        };
+        let planes =
+            Planes { r: self.r, scheme: self.scheme, bias: self.bias, tolerance: self.tolerance };
         let (k, par) = (set.matrix(self.bias), options.par(set));
         let Shape { n, classes, .. } = set.shape();
         let mut b = Mat::zeros(n, classes);
@@ -128,12 +117,7 @@ impl Joint {
             Matrix::Full(k) => full(k, r, &signs, class, rest, par)?,
             Matrix::Factor(rows) => factored(rows, r, &signs, class, rest, par)?,
         };
-        Ok(Self {
-            matrix,
-            signs,
-            class,
-            rest,
-        })
+        Ok(Self { matrix, signs, class, rest })
     }
 
     /// The coefficients of `f` (scheme ovr) or `h` (scheme rvo) from the dual variables over `r`.
@@ -224,9 +208,7 @@ fn factored(
     };
     let (class, rest) = (side(class)?, side(rest)?);
     let rank = g.nrows();
-    let mut rows = Mat::from_fn(2 * rank, g.ncols(), |a, i| {
-        r.sqrt() * signs[i] * g[(a % rank, i)]
-    });
+    let mut rows = Mat::from_fn(2 * rank, g.ncols(), |a, i| r.sqrt() * signs[i] * g[(a % rank, i)]);
     let (above, below) = rows.as_mut().split_at_row_mut(rank);
     class.factor.solve_lower(above);
     rest.factor.solve_lower(below);

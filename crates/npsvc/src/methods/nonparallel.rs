@@ -150,13 +150,7 @@ pub(crate) struct Family<'a> {
 impl Family<'_> {
     /// Two convex losses and no manifold term.
     pub fn convex(similarity: Similarity, dissimilarity: Dissimilarity, planes: Planes) -> Self {
-        Self {
-            similarity,
-            dissimilarity,
-            planes,
-            max_iter: 1,
-            manifold: None,
-        }
+        Self { similarity, dissimilarity, planes, max_iter: 1, manifold: None }
     }
 }
 
@@ -239,11 +233,7 @@ fn solve(
         start,
         |_| 0.0,
         |_, _, is_similar| {
-            if is_similar {
-                family.similarity.term(0.0)
-            } else {
-                far
-            }
+            if is_similar { family.similarity.term(0.0) } else { far }
         },
     );
     let certificates = (solutions.iter()).map(|one| one.certificate.scaled(family.planes.r));

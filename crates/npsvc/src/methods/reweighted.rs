@@ -26,11 +26,7 @@ pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Certif
             |_| 0.0,
             |l, i, is_similar| {
                 let f = at.map_or(0.0, |at| at[l].solution.y[i]);
-                if is_similar {
-                    family.similarity.term(f)
-                } else {
-                    family.dissimilarity.term()
-                }
+                if is_similar { family.similarity.term(f) } else { family.dissimilarity.term() }
             },
         )
     };
@@ -49,14 +45,9 @@ pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Certif
             }
         }
     }
-    let certificates = descents
-        .iter()
-        .map(|descent| descent.certificate(family.planes.r));
+    let certificates = descents.iter().map(|descent| descent.certificate(family.planes.r));
     let certificate = Certificate::total(certificates);
-    let solutions: Vec<Solution> = descents
-        .into_iter()
-        .map(|descent| descent.solution)
-        .collect();
+    let solutions: Vec<Solution> = descents.into_iter().map(|descent| descent.solution).collect();
     (coefficients(&solutions), certificate)
 }
 
@@ -85,12 +76,7 @@ struct Descent {
 
 impl Descent {
     fn new(value: f64, solution: Solution) -> Self {
-        Self {
-            iterations: solution.certificate.iterations,
-            solution,
-            value,
-            has_converged: false,
-        }
+        Self { iterations: solution.certificate.iterations, solution, value, has_converged: false }
     }
 
     fn advance(&mut self, value: f64, solution: Solution) {

@@ -54,21 +54,11 @@ impl Method for Svm {
     }
 
     fn chain_key(&self) -> ChainKey {
-        ChainKey::new(
-            &Self {
-                c: 0.0,
-                ..self.clone()
-            },
-            &[self.c],
-            0.0,
-        )
+        ChainKey::new(&Self { c: 0.0, ..self.clone() }, &[self.c], 0.0)
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
-        let stop = StopRule {
-            tolerance: self.tolerance,
-            max_iter: self.max_iter,
-        };
+        let stop = StopRule { tolerance: self.tolerance, max_iter: self.max_iter };
         Self::train_with(self.c, set, options, |dual| Ok(dual.solve(stop)))
     }
 }
@@ -90,12 +80,7 @@ impl Svm {
         // Computed before the pairs run in parallel, by all threads at once.
         let gram = set.full_matrix();
         let solve = |(a, samples): &(usize, Vec<usize>)| {
-            let dual = SvmDual {
-                gram,
-                samples,
-                positives: members[*a].len(),
-                c,
-            };
+            let dual = SvmDual { gram, samples, positives: members[*a].len(), c };
             let solution = solve(&dual)?;
             if solution.certificate.gap.is_finite() && solution.offset.is_finite() {
                 Ok(solution)

@@ -53,11 +53,7 @@ impl Nonparallel for Twsvm {
 
     fn family(&self) -> Family<'_> {
         let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
-        Family::convex(
-            Similarity::Square,
-            Dissimilarity::Hinge { c: self.c },
-            planes,
-        )
+        Family::convex(Similarity::Square, Dissimilarity::Hinge { c: self.c }, planes)
     }
 }
 
@@ -90,22 +86,13 @@ impl Nonparallel for Npsvm {
         name: "npsvm",
         title: "NPSVM",
         about: "epsilon-insensitive similarity, hinge dissimilarity (Tian et al. 2014)",
-        losses: losses(
-            Similarity::Insensitive {
-                c: 1.0,
-                epsilon: 0.0,
-            },
-            HINGE,
-        ),
+        losses: losses(Similarity::Insensitive { c: 1.0, epsilon: 0.0 }, HINGE),
         version: 1,
         learns_representation: false,
     };
 
     fn family(&self) -> Family<'_> {
-        let similarity = Similarity::Insensitive {
-            c: self.c1,
-            epsilon: self.epsilon,
-        };
+        let similarity = Similarity::Insensitive { c: self.c1, epsilon: self.epsilon };
         let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, planes)
     }
@@ -144,10 +131,7 @@ impl Nonparallel for Pintwsvm {
     };
 
     fn family(&self) -> Family<'_> {
-        let dissimilarity = Dissimilarity::Pinball {
-            c: self.c,
-            tau: self.tau,
-        };
+        let dissimilarity = Dissimilarity::Pinball { c: self.c, tau: self.tau };
         let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(Similarity::Square, dissimilarity, planes)
     }
@@ -183,11 +167,7 @@ impl Nonparallel for Lstwsvm {
 
     fn family(&self) -> Family<'_> {
         let planes = planes(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
-        Family::convex(
-            Similarity::Square,
-            Dissimilarity::Square { c: self.c },
-            planes,
-        )
+        Family::convex(Similarity::Square, Dissimilarity::Square { c: self.c }, planes)
     }
 }
 
@@ -293,10 +273,5 @@ const fn losses(similarity: Similarity, dissimilarity: Dissimilarity) -> [&'stat
 }
 
 fn planes(r: f64, scheme: Scheme, bias: bool, tolerance: f64) -> Planes {
-    Planes {
-        r,
-        scheme,
-        bias,
-        tolerance,
-    }
+    Planes { r, scheme, bias, tolerance }
 }

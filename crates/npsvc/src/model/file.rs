@@ -68,9 +68,7 @@ impl Model {
     /// Writes the model. Samples that predictions do not need are left out.
     pub fn save(&self, mut to: impl Write) -> io::Result<()> {
         let mut fields = Fields::Write([MAGIC.as_slice(), &VERSION.to_le_bytes()].concat());
-        Contents::of(self)
-            .visit(&mut fields)
-            .map_err(io::Error::other)?;
+        Contents::of(self).visit(&mut fields).map_err(io::Error::other)?;
         let Fields::Write(mut bytes) = fields else {
             return Ok(());
         };
@@ -84,9 +82,7 @@ impl Model {
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes)?;
         let rest = bytes.strip_prefix(MAGIC).ok_or(LoadError::NotAModel)?;
-        let (version, _) = rest
-            .split_first_chunk()
-            .ok_or(LoadError::Damaged("it ends early"))?;
+        let (version, _) = rest.split_first_chunk().ok_or(LoadError::Damaged("it ends early"))?;
         let found = u32::from_le_bytes(*version);
         if found > VERSION {
             return Err(LoadError::Newer { found });
@@ -123,32 +119,21 @@ type Functions = (Vec<f64>, Vec<f64>);
 
 impl Contents {
     fn of(model: &Model) -> Self {
-        let Model {
-            expansion,
-            machine,
-            representation,
-            certificate,
-            trace,
-            ..
-        } = model;
+        let Model { expansion, machine, representation, certificate, trace, .. } = model;
         let needed: Vec<usize> = model.needed().collect();
         let functions = |offsets: &[f64], m: &Mat<f64>| -> Functions {
             let column = |l: usize| needed.iter().map(move |&i| m[(i, l)]);
             (offsets.to_vec(), (0..m.ncols()).flat_map(column).collect())
         };
         let x = expansion.x.select(Axis(0), &needed);
-        let termination = TERMINATIONS
-            .iter()
-            .position(|&known| known == certificate.termination);
+        let termination = TERMINATIONS.iter().position(|&known| known == certificate.termination);
         Self {
             kernel: match expansion.kernel {
                 FittedKernel::Gaussian { width } => (0, vec![width]),
                 FittedKernel::Linear => (1, Vec::new()),
-                FittedKernel::Polynomial {
-                    degree,
-                    offset,
-                    scale,
-                } => (2, vec![f64::from(degree), offset, scale]),
+                FittedKernel::Polynomial { degree, offset, scale } => {
+                    (2, vec![f64::from(degree), offset, scale])
+                }
             },
             columns: x.ncols(),
             x: x.iter().copied().collect(),
@@ -195,11 +180,9 @@ impl Contents {
         let kernel = match (self.kernel.0, &self.kernel.1[..]) {
             (0, &[width]) => FittedKernel::Gaussian { width },
             (1, []) => FittedKernel::Linear,
-            (2, &[degree, offset, scale]) => FittedKernel::Polynomial {
-                degree: degree as i32,
-                offset,
-                scale,
-            },
+            (2, &[degree, offset, scale]) => {
+                FittedKernel::Polynomial { degree: degree as i32, offset, scale }
+            }
             _ => return Err(LoadError::Damaged("the kernel is unknown")),
         };
         let x = Array2::from_shape_vec((n, self.columns), self.x)
@@ -215,38 +198,19 @@ impl Contents {
         };
         require(rule.classes() > 0, "the rule has no classes")?;
         let (offsets, coefficients) = functions(self.functions, n)?;
-        require(
-            offsets.len() == count,
-            "the rule does not fit the functions",
-        )?;
+        require(offsets.len() == count, "the rule does not fit the functions")?;
         let (z, frame) = functions(self.representation, n)?;
-        let (&[primal, dual, gap], iterations, termination) = (
-            &self.certificate.0[..],
-            self.certificate.1,
-            TERMINATIONS.get(self.certificate.2),
-        ) else {
+        let (&[primal, dual, gap], iterations, termination) =
+            (&self.certificate.0[..], self.certificate.1, TERMINATIONS.get(self.certificate.2))
+        else {
             return Err(LoadError::Damaged("the certificate is not complete"));
         };
         let termination = *termination.ok_or(LoadError::Damaged("the termination is unknown"))?;
         Ok(Model {
-            expansion: Arc::new(Expansion {
-                kernel,
-                x,
-                support: self.support,
-            }),
-            machine: KernelMachine {
-                coefficients,
-                offsets,
-                rule,
-            },
+            expansion: Arc::new(Expansion { kernel, x, support: self.support }),
+            machine: KernelMachine { coefficients, offsets, rule },
             representation: (!z.is_empty()).then_some(Representation { frame, offsets: z }),
-            certificate: Certificate {
-                primal,
-                dual,
-                gap,
-                iterations,
-                termination,
-            },
+            certificate: Certificate { primal, dual, gap, iterations, termination },
             trace: self.trace,
             par: Par::Seq,
         })
@@ -272,9 +236,7 @@ impl Fields<'_> {
         match self {
             Self::Write(bytes) => bytes.extend(value.as_slice()),
             Self::Read(rest) => {
-                let first = rest
-                    .split_first_chunk()
-                    .ok_or(LoadError::Damaged("it ends early"))?;
+                let first = rest.split_first_chunk().ok_or(LoadError::Damaged("it ends early"))?;
                 (*value, *rest) = (*first.0, first.1);
             }
         }
@@ -310,10 +272,7 @@ impl Fields<'_> {
         if let Self::Read(rest) = self {
             // Entries take at least 8 bytes in a file, rows of a trace 64. So a wrong length does not
             // allocate much more than the file has.
-            require(
-                length <= rest.len() / size_of::<T>().min(64),
-                "a list ends early",
-            )?;
+            require(length <= rest.len() / size_of::<T>().min(64), "a list ends early")?;
             list.resize_with(length, T::default);
         }
         list.iter_mut().try_for_each(|entry| visit(self, entry))
@@ -321,12 +280,7 @@ impl Fields<'_> {
 
     fn row(&mut self, row: &mut TraceRow) -> Result<(), LoadError> {
         self.count(&mut row.iteration)?;
-        for number in [
-            &mut row.primal,
-            &mut row.dual,
-            &mut row.gradient_norm,
-            &mut row.manifold,
-        ] {
+        for number in [&mut row.primal, &mut row.dual, &mut row.gradient_norm, &mut row.manifold] {
             self.number(number)?;
         }
         for list in [&mut row.objectives, &mut row.tau, &mut row.tau_star] {

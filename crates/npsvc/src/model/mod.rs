@@ -183,12 +183,7 @@ pub struct Representation {
 
 impl Model {
     pub(crate) fn new(fit: Fit, set: &TrainingSet, par: Par) -> Self {
-        let Fit {
-            mut machine,
-            certificate,
-            trace,
-            mut representation,
-        } = fit;
+        let Fit { mut machine, certificate, trace, mut representation } = fit;
         if let Some(factor) = set.pivoted() {
             let move_to_pivots = |b: &mut Mat<f64>| *b = factor.on_pivots(b.as_ref(), par);
             move_to_pivots(&mut machine.coefficients);
@@ -276,18 +271,12 @@ impl Model {
     pub fn transform_from(&self, cross: &Cross) -> Option<Array2<f64>> {
         let Representation { frame, offsets } = self.representation.as_ref()?;
         let z = expand(cross, frame.as_ref(), offsets, self.par);
-        Some(Array2::from_shape_fn((z.nrows(), z.ncols()), |(i, j)| {
-            z[(i, j)]
-        }))
+        Some(Array2::from_shape_fn((z.nrows(), z.ncols()), |(i, j)| z[(i, j)]))
     }
 
     /// Function values, one row per row of `cross`.
     fn values(&self, cross: &Cross) -> Mat<f64> {
-        let KernelMachine {
-            coefficients,
-            offsets,
-            ..
-        } = &self.machine;
+        let KernelMachine { coefficients, offsets, .. } = &self.machine;
         expand(cross, coefficients.as_ref(), offsets, self.par)
     }
 
@@ -333,10 +322,8 @@ impl Model {
     /// Samples of the expansion with a coefficient other than zero.
     fn needed(&self) -> impl Iterator<Item = usize> {
         let frame = self.representation.as_ref().map(|z| &z.frame);
-        let matrices: Vec<&Mat<f64>> = [Some(&self.machine.coefficients), frame]
-            .into_iter()
-            .flatten()
-            .collect();
+        let matrices: Vec<&Mat<f64>> =
+            [Some(&self.machine.coefficients), frame].into_iter().flatten().collect();
         let is_needed = move |&i: &usize| {
             let is_used = |m: &&Mat<f64>| (0..m.ncols()).any(|l| m[(i, l)] != 0.0);
             matrices.iter().any(is_used)

@@ -53,13 +53,7 @@ pub fn largest_in_metric(
                 for (weight, basis) in weights.iter().zip(&basis) {
                     add_scaled(&mut vector, *weight, basis);
                 }
-                return Eigenpair {
-                    value,
-                    vector,
-                    residual,
-                    iterations: steps,
-                    converged,
-                };
+                return Eigenpair { value, vector, residual, iterations: steps, converged };
             }
         }
         for value in next.iter_mut().chain(&mut dual) {
@@ -106,10 +100,7 @@ mod tests {
     #[test]
     fn finds_the_top_of_a_known_spectrum() {
         let found = largest(50, 1e-12, |x| {
-            x.iter()
-                .enumerate()
-                .map(|(i, x)| (1.0 + i as f64) * x)
-                .collect()
+            x.iter().enumerate().map(|(i, x)| (1.0 + i as f64) * x).collect()
         });
         assert!(found.converged);
         assert!((found.value - 50.0).abs() < 1e-9, "{}", found.value);
@@ -119,12 +110,8 @@ mod tests {
     #[test]
     fn a_metric_changes_the_spectrum() {
         // K = diag(1, 2), L = diag(3, 1): L K = diag(3, 2).
-        let found = largest_in_metric(
-            2,
-            1e-12,
-            |x| vec![x[0], 2.0 * x[1]],
-            |kx| vec![3.0 * kx[0], kx[1]],
-        );
+        let found =
+            largest_in_metric(2, 1e-12, |x| vec![x[0], 2.0 * x[1]], |kx| vec![3.0 * kx[0], kx[1]]);
         assert!((found.value - 3.0).abs() < 1e-12);
     }
 

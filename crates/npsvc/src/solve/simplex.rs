@@ -23,12 +23,9 @@ pub fn solve(
     const STEPS_PER_CLASS: usize = 10_000;
     let k = h.len();
     let mut tau = start.to_vec();
-    let mut gradient: Vec<f64> = (0..k)
-        .map(|i| (0..k).map(|j| g[(i, j)] * tau[j]).sum::<f64>() - h[i])
-        .collect();
-    let scale = gradient
-        .iter()
-        .fold(f64::MIN_POSITIVE, |scale, g| scale.max(g.abs()));
+    let mut gradient: Vec<f64> =
+        (0..k).map(|i| (0..k).map(|j| g[(i, j)] * tau[j]).sum::<f64>() - h[i]).collect();
+    let scale = gradient.iter().fold(f64::MIN_POSITIVE, |scale, g| scale.max(g.abs()));
     let mut iterations = 0;
     loop {
         let gap = frank_wolfe_gap(&tau, &gradient);
@@ -38,11 +35,8 @@ pub fn solve(
         let Some((from, to, amount)) = next else {
             let primal = objective(&tau, &gradient, h);
             let dual = primal - gap;
-            let otherwise = if is_limit {
-                Termination::IterationLimit
-            } else {
-                Termination::Stalled
-            };
+            let otherwise =
+                if is_limit { Termination::IterationLimit } else { Termination::Stalled };
             let certificate = Certificate {
                 primal,
                 dual,
@@ -56,11 +50,7 @@ pub fn solve(
             }
             return (tau, certificate);
         };
-        tau[from] = if amount >= tau[from] {
-            0.0
-        } else {
-            tau[from] - amount
-        };
+        tau[from] = if amount >= tau[from] { 0.0 } else { tau[from] - amount };
         tau[to] += amount;
         for i in 0..k {
             gradient[i] += amount * (g[(i, to)] - g[(i, from)]);
@@ -77,10 +67,7 @@ fn single(tau: &[f64]) -> Option<usize> {
 
 fn frank_wolfe_gap(tau: &[f64], gradient: &[f64]) -> f64 {
     let least = gradient.iter().copied().fold(f64::INFINITY, f64::min);
-    tau.iter()
-        .zip(gradient)
-        .map(|(tau, g)| tau * (g - least))
-        .sum()
+    tau.iter().zip(gradient).map(|(tau, g)| tau * (g - least)).sum()
 }
 
 /// The edge to the smallest gradient that decreases the objective most, as the coordinates `from` and
@@ -94,11 +81,7 @@ fn best_edge(g: MatRef<'_, f64>, tau: &[f64], gradient: &[f64]) -> Option<(usize
             continue;
         }
         let curvature = (g[(from, from)] + g[(to, to)] - 2.0 * g[(from, to)]).max(0.0);
-        let amount = if curvature * tau[from] > slope {
-            slope / curvature
-        } else {
-            tau[from]
-        };
+        let amount = if curvature * tau[from] > slope { slope / curvature } else { tau[from] };
         let gain = amount * (slope - 0.5 * curvature * amount);
         if best.is_none_or(|(most, ..)| gain > most) {
             best = Some((gain, from, amount));
@@ -109,10 +92,7 @@ fn best_edge(g: MatRef<'_, f64>, tau: &[f64], gradient: &[f64]) -> Option<(usize
 
 /// `1/2 tau^T G tau - h^T tau`. No product is necessary, because `G tau = gradient + h`.
 fn objective(tau: &[f64], gradient: &[f64], h: &[f64]) -> f64 {
-    tau.iter()
-        .zip(gradient.iter().zip(h))
-        .map(|(t, (g, h))| 0.5 * t * (g - h))
-        .sum()
+    tau.iter().zip(gradient.iter().zip(h)).map(|(t, (g, h))| 0.5 * t * (g - h)).sum()
 }
 
 #[cfg(test)]

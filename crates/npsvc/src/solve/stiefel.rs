@@ -40,10 +40,7 @@ impl Frame {
         par: Par,
     ) -> Self {
         let zeros = || Mat::zeros(mt.nrows(), mt.ncols());
-        let mut frame = Self {
-            at: zeros(),
-            atk: zeros(),
-        };
+        let mut frame = Self { at: zeros(), atk: zeros() };
         frame.set_nearest(mt, mtk, k, par);
         frame
     }
@@ -121,11 +118,7 @@ fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize, par: Par) -> (Mat<f64
     let largest = values.last().map_or(0.0, |value| value.abs());
     let floor = largest.max(f64::MIN_POSITIVE) * f64::EPSILON * rows as f64;
     let inverse_length = |value: f64| {
-        if value > floor {
-            value.sqrt().recip()
-        } else {
-            0.0
-        }
+        if value > floor { value.sqrt().recip() } else { 0.0 }
     };
     let scaled = Mat::from_fn(d, d, |i, j| vectors[(i, j)] * inverse_length(values[j]));
     let root = product(scaled.as_ref(), vectors.transpose(), par);

@@ -46,10 +46,8 @@ fn numbers_out_of_range_are_named() {
                     None => json!({&parameter: bad}),
                 };
                 let error = refused(&entry, &params, &set());
-                let expected = format!(
-                    "bad parameter: `{parameter}` is {}, expected ",
-                    bad.as_f64().unwrap()
-                );
+                let expected =
+                    format!("bad parameter: `{parameter}` is {}, expected ", bad.as_f64().unwrap());
                 assert!(error.starts_with(&expected), "{}: {error}", entry.name);
                 tried += 1;
             }
@@ -97,24 +95,15 @@ fn a_graph_without_neighbours_is_refused() {
 #[test]
 fn samples_and_labels_must_fit() {
     let new = |x, y| TrainingSet::new(x, y, &Kernel::default());
-    assert_eq!(
-        data_error(new(four(), vec![0, 1])),
-        "there are 4 samples, but 2 labels"
-    );
-    assert_eq!(
-        data_error(new(Array2::zeros((0, 2)), vec![])),
-        "there are no training samples"
-    );
+    assert_eq!(data_error(new(four(), vec![0, 1])), "there are 4 samples, but 2 labels");
+    assert_eq!(data_error(new(Array2::zeros((0, 2)), vec![])), "there are no training samples");
     assert_eq!(
         data_error(set().with_classes(1)),
         "the label of sample 2 is 1, expected a class below 1"
     );
     assert_eq!(
         data_error(new(four(), vec![0, 0, usize::MAX, 1])),
-        format!(
-            "the label of sample 2 is {0}, expected a class below {0}",
-            usize::MAX
-        )
+        format!("the label of sample 2 is {0}, expected a class below {0}", usize::MAX)
     );
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut x = four();
@@ -128,29 +117,14 @@ fn samples_and_labels_must_fit() {
 
 #[test]
 fn kernels_and_storages_are_checked() {
-    let fixed = |width| Kernel::Gaussian {
-        width: Width::Fixed(width),
-    };
-    let polynomial = |degree, offset, scale| Kernel::Polynomial {
-        degree,
-        offset,
-        scale,
-    };
+    let fixed = |width| Kernel::Gaussian { width: Width::Fixed(width) };
+    let polynomial = |degree, offset, scale| Kernel::Polynomial { degree, offset, scale };
     for (kernel, expected) in [
         (fixed(0.0), "`width` is 0, expected a number above 0"),
         (fixed(f64::NAN), "`width` is NaN, expected a number above 0"),
-        (
-            polynomial(21, 1.0, 1.0),
-            "`degree` is 21, expected a number from 1 to 20",
-        ),
-        (
-            polynomial(2, f64::INFINITY, 1.0),
-            "`offset` is inf, expected a finite number",
-        ),
-        (
-            polynomial(2, 1.0, f64::NAN),
-            "`scale` is NaN, expected a finite number",
-        ),
+        (polynomial(21, 1.0, 1.0), "`degree` is 21, expected a number from 1 to 20"),
+        (polynomial(2, f64::INFINITY, 1.0), "`offset` is inf, expected a finite number"),
+        (polynomial(2, 1.0, f64::NAN), "`scale` is NaN, expected a finite number"),
     ] {
         let expected = format!("bad kernel: {expected}");
         let new = TrainingSet::new(four(), vec![0, 0, 1, 1], &kernel);
@@ -158,15 +132,9 @@ fn kernels_and_storages_are_checked() {
         assert_eq!(data_error(set().with_kernel(&kernel)), expected);
     }
     for (storage, expected) in [
-        (
-            npsvc::Storage::Full { jitter: -1.0 },
-            "`jitter` is -1, expected a number of at least 0",
-        ),
+        (npsvc::Storage::Full { jitter: -1.0 }, "`jitter` is -1, expected a number of at least 0"),
         (pivoted(Some(0), 0.1), "`rank` is 0, expected at least 1"),
-        (
-            pivoted(None, 1.0),
-            "`tolerance` is 1, expected a number of at least 0, below 1",
-        ),
+        (pivoted(None, 1.0), "`tolerance` is 1, expected a number of at least 0, below 1"),
     ] {
         let error = data_error(set().with_storage(storage));
         assert_eq!(error, format!("bad storage: {expected}"));
@@ -179,26 +147,12 @@ fn rows_to_predict_are_checked() {
     let wide = Array2::zeros((1, 3));
     let expected = "the rows have 3 features, but the training samples have 2";
     let error = |error: DataError| error.to_string();
+    assert_eq!(model.predict(wide.view()).map_err(error), Err(expected.to_owned()));
+    assert_eq!(model.decision(wide.view()).map_err(error), Err(expected.to_owned()));
+    assert_eq!(model.transform(wide.view()).map_err(error), Err(expected.to_owned()));
+    assert_eq!(data_error(set().cross(wide.view()).map(|_| set())), expected);
     assert_eq!(
-        model.predict(wide.view()).map_err(error),
-        Err(expected.to_owned())
-    );
-    assert_eq!(
-        model.decision(wide.view()).map_err(error),
-        Err(expected.to_owned())
-    );
-    assert_eq!(
-        model.transform(wide.view()).map_err(error),
-        Err(expected.to_owned())
-    );
-    assert_eq!(
-        data_error(set().cross(wide.view()).map(|_| set())),
-        expected
-    );
-    assert_eq!(
-        model
-            .predict(array![[0.0, 1.0], [f64::NAN, 0.0]].view())
-            .map_err(error),
+        model.predict(array![[0.0, 1.0], [f64::NAN, 0.0]].view()).map_err(error),
         Err("row 1, column 0 is NaN, expected a finite number".to_owned())
     );
     assert_eq!(model.predict(Array2::zeros((0, 2)).view()), Ok(vec![]));
@@ -209,10 +163,7 @@ fn a_learned_representation_needs_a_large_enough_factor() {
     let set = set().with_storage(pivoted(Some(2), 0.0)).unwrap();
     let method = method("k-npsvcpp", &json!({"d": 3}));
     assert_eq!(
-        method
-            .fit(&set, FitOptions::default())
-            .unwrap_err()
-            .to_string(),
+        method.fit(&set, FitOptions::default()).unwrap_err().to_string(),
         "bad parameter: `d` is 3, expected at most the 2 columns of the kernel's factor for the training samples"
     );
 }

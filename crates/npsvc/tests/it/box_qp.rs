@@ -37,31 +37,21 @@ fn program(sizes: std::ops::Range<usize>) -> impl Strategy<Value = Program> {
             let n = terms.len();
             let rank = entries.len() / n;
             let dot = |i: usize, j: usize| -> f64 {
-                (0..rank)
-                    .map(|k| entries[i * rank + k] * entries[j * rank + k])
-                    .sum()
+                (0..rank).map(|k| entries[i * rank + k] * entries[j * rank + k]).sum()
             };
-            Program {
-                q: Mat::from_fn(n, n, dot),
-                terms,
-            }
+            Program { q: Mat::from_fn(n, n, dot), terms }
         })
 }
 
 impl Program {
     fn solve(&self, start: Option<&[f64]>) -> Solution {
-        let settings = Settings {
-            tolerance: 1e-9,
-            ..Settings::default()
-        };
+        let settings = Settings { tolerance: 1e-9, ..Settings::default() };
         let q = Matrix::Full(self.q.as_ref());
         box_qp::solve(q, &self.terms, start, settings)
     }
 
     fn times(&self, x: &[f64]) -> Vec<f64> {
-        (0..x.len())
-            .map(|i| (0..x.len()).map(|j| self.q[(i, j)] * x[j]).sum())
-            .collect()
+        (0..x.len()).map(|i| (0..x.len()).map(|j| self.q[(i, j)] * x[j]).sum()).collect()
     }
 
     fn value(&self, x: &[f64]) -> f64 {
@@ -77,11 +67,7 @@ impl Program {
     fn by_gradients(&self) -> f64 {
         let n = self.terms.len();
         let trace: f64 = (0..n).map(|i| self.q[(i, i)]).sum();
-        let steepest = self
-            .terms
-            .iter()
-            .map(|term| term.square)
-            .fold(0.0, f64::max);
+        let steepest = self.terms.iter().map(|term| term.square).fold(0.0, f64::max);
         let step = 1.0 / (trace + steepest).max(1e-6);
         let (mut x, mut ahead, mut momentum) = (vec![0.0; n], vec![0.0; n], 1.0_f64);
         let mut best = self.value(&x);
@@ -97,11 +83,7 @@ impl Program {
                 .collect();
             let later = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
             let carry = (momentum - 1.0) / later;
-            ahead = next
-                .iter()
-                .zip(&x)
-                .map(|(next, x)| next + carry * (next - x))
-                .collect();
+            ahead = next.iter().zip(&x).map(|(next, x)| next + carry * (next - x)).collect();
             (x, momentum) = (next, later);
             best = best.min(self.value(&x));
         }
@@ -111,11 +93,7 @@ impl Program {
     /// Box, image and certificate of a solution are what they say.
     fn check(&self, solution: &Solution) {
         let Solution { x, y, certificate } = solution;
-        assert_eq!(
-            certificate.termination,
-            Termination::Solved,
-            "{certificate:?}"
-        );
+        assert_eq!(certificate.termination, Termination::Solved, "{certificate:?}");
         for (x, term) in x.iter().zip(&self.terms) {
             // A step adds a difference, so a bound is met up to rounding.
             let slack = 4.0 * f64::EPSILON * x.abs();
@@ -124,17 +102,11 @@ impl Program {
         }
         let size = x.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
         for (y, exact) in y.iter().zip(self.times(x)) {
-            assert!(
-                (y - exact).abs() <= 1e-9 * size * x.len() as f64,
-                "{y} is not {exact}"
-            );
+            assert!((y - exact).abs() <= 1e-9 * size * x.len() as f64, "{y} is not {exact}");
         }
         let scale = certificate.primal.abs().max(1e-3);
         assert!(certificate.gap >= 0.0 && certificate.gap.is_finite());
-        assert!(
-            (certificate.dual + self.value(x)).abs() <= 1e-8 * scale,
-            "{certificate:?}"
-        );
+        assert!((certificate.dual + self.value(x)).abs() <= 1e-8 * scale, "{certificate:?}");
         assert!((certificate.primal - certificate.dual - certificate.gap).abs() <= 1e-8 * scale);
         assert!(certificate.gap <= 1e-8 * scale, "{certificate:?}");
     }

@@ -39,9 +39,7 @@ impl Reference {
         let all = Digits::load();
         let left_out: Vec<usize> =
             serde_json::from_value(file["left_out"].clone()).unwrap_or_default();
-        let kept: Vec<usize> = (0..all.y_train.len())
-            .filter(|i| !left_out.contains(i))
-            .collect();
+        let kept: Vec<usize> = (0..all.y_train.len()).filter(|i| !left_out.contains(i)).collect();
         let digits = Digits {
             x_train: all.x_train.select(Axis(0), &kept),
             y_train: kept.iter().map(|&i| all.y_train[i]).collect(),
@@ -53,11 +51,7 @@ impl Reference {
 
     fn cases(&self) -> &[Value] {
         let cases = self.file["cases"].as_array().unwrap();
-        assert_eq!(
-            cases.len(),
-            8,
-            "two settings, two schemes, with and without bias"
-        );
+        assert_eq!(cases.len(), 8, "two settings, two schemes, with and without bias");
         cases
     }
 
@@ -76,9 +70,8 @@ impl Reference {
     /// Norms, decision values and predictions. `scales` are those of the functions in the case.
     fn check_answer(&self, case: &Value, trained: &Trained, scales: &[f64]) {
         let name = &case["parameters"];
-        let norms: Vec<f64> = (trained.norms().iter().zip(scales))
-            .map(|(norm, scale)| norm * scale.abs())
-            .collect();
+        let norms: Vec<f64> =
+            (trained.norms().iter().zip(scales)).map(|(norm, scale)| norm * scale.abs()).collect();
         close(&norms, &numbers(&case["norms"]), DECISION, name);
         let rows = self.digits.x_test.view();
         let found = values(&self.set, &trained.model, rows);

@@ -41,9 +41,7 @@ impl Method for Votes {
         let machine = KernelMachine {
             coefficients: Mat::identity(n, n),
             offsets: vec![0.0; n],
-            rule: Rule::Vote {
-                classes: self.classes,
-            },
+            rule: Rule::Vote { classes: self.classes },
         };
         Ok(Fit::new(machine, Certificate::default()))
     }
@@ -66,11 +64,7 @@ fn assert_agree(name: &str, model: &Model, rows: &Array2<f64>) -> Vec<usize> {
     let decision = model.decision(rows.view()).unwrap();
     assert_eq!(decision.dim(), (rows.nrows(), model.classes()), "{name}");
     for (i, values) in decision.rows().into_iter().enumerate() {
-        assert_eq!(
-            first_largest(values),
-            predicted[i],
-            "{name}, row {i}: {values}"
-        );
+        assert_eq!(first_largest(values), predicted[i], "{name}, row {i}: {values}");
     }
     predicted
 }
@@ -92,17 +86,11 @@ fn votes_have_scikit_learns_values() {
             swapped += usize::from(first != predicted[i]);
             expected.swap(first, predicted[i]);
             for (found, expected) in found.iter().zip(&expected) {
-                assert!(
-                    (found - expected).abs() < 1e-14,
-                    "{found} instead of {expected}"
-                );
+                assert!((found - expected).abs() < 1e-14, "{found} instead of {expected}");
             }
         }
     }
-    assert!(
-        swapped > 0,
-        "no case has a tie that confidences break otherwise"
-    );
+    assert!(swapped > 0, "no case has a tie that confidences break otherwise");
 }
 
 #[test]
@@ -123,13 +111,13 @@ fn a_circle_of_three_votes_goes_to_the_lowest_class() {
 #[test]
 fn symmetric_and_equal_points_agree() {
     let angle = |i: usize| std::f64::consts::TAU * i as f64 / 3.0;
-    let corners = Array2::from_shape_fn((6, 2), |(i, j)| {
-        if j == 0 {
-            angle(i).cos()
-        } else {
-            angle(i).sin()
-        }
-    });
+    let corners =
+        Array2::from_shape_fn(
+            (6, 2),
+            |(i, j)| {
+                if j == 0 { angle(i).cos() } else { angle(i).sin() }
+            },
+        );
     let y: Vec<usize> = (0..6).map(|i| i % 3).collect();
     let rows = array![[0.0, 0.0], [1.0, 0.0], [-0.5, 0.0]];
     let mut fitted = 0;

@@ -8,9 +8,7 @@ use serde_json::Value;
 
 /// A reference file.
 pub fn reference(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/reference")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference").join(name);
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 

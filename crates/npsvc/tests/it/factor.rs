@@ -70,11 +70,7 @@ fn a_factor_of_low_rank_predicts_from_its_pivots() {
         assert!(model.certificate().gap >= 0.0, "{name}");
         // On the training samples, the model must give what it was trained to give there.
         let predicted = model.predict(digits.x_train.view()).unwrap();
-        let right = predicted
-            .iter()
-            .zip(&digits.y_train)
-            .filter(|(a, b)| a == b)
-            .count();
+        let right = predicted.iter().zip(&digits.y_train).filter(|(a, b)| a == b).count();
         assert!(right > 270, "{name}: {right} of 300");
     }
 }

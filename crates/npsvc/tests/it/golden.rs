@@ -62,12 +62,7 @@ fn golden(model: &Model) -> Golden {
     hash.update((certificate.iterations as u64).to_le_bytes());
     hash.update([u8::from(certificate.converged())]);
     Golden {
-        hash: hash
-            .finalize()
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect(),
+        hash: hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect(),
         objective: certificate.primal,
         gap: certificate.gap,
     }
@@ -109,10 +104,7 @@ fn compute() -> File {
             };
             for params in variants(&entry) {
                 let key = format!("{name} {storage} {params}");
-                fits.insert(
-                    format!("{key} 2 threads"),
-                    golden(&fit(name, &params, &set(2), 3)),
-                );
+                fits.insert(format!("{key} 2 threads"), golden(&fit(name, &params, &set(2), 3)));
                 fits.insert(key, golden(&fit(name, &params, &set(1), 3)));
             }
             for (key, golden) in sweep(name, defaults, &set(1)) {
@@ -130,10 +122,7 @@ fn sweep(name: &str, defaults: &Value, set: &TrainingSet) -> Vec<(String, Golden
     for scheme in ["ovr", "rvo"] {
         let sweep = set.sweep();
         let mut chain = sweep.chain();
-        for (value, c) in [0.05, 0.5]
-            .into_iter()
-            .flat_map(|r| [0.1, 1.0, 10.0].map(|c| (r, c)))
-        {
+        for (value, c) in [0.05, 0.5].into_iter().flat_map(|r| [0.1, 1.0, 10.0].map(|c| (r, c))) {
             let mut params = json!({});
             let mut set = |key: &str, value: Value| {
                 if defaults.get(key).is_some() {
@@ -145,10 +134,7 @@ fn sweep(name: &str, defaults: &Value, set: &TrainingSet) -> Vec<(String, Golden
             set("d", json!(8));
             set(r.unwrap_or("c"), json!(if r.is_some() { value } else { c }));
             let model = chain.fit(&sweep, &*method(name, &params), &Seed::root(3));
-            found.push((
-                format!("{scheme} {params} {value}"),
-                golden(&model.unwrap()),
-            ));
+            found.push((format!("{scheme} {params} {value}"), golden(&model.unwrap())));
         }
     }
     found

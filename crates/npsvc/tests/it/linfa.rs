@@ -30,11 +30,7 @@ fn labels_may_be_any_numbers() {
 
 #[test]
 fn views_and_every_kernel_work() {
-    let polynomial = Kernel::Polynomial {
-        degree: 3,
-        offset: 1.0,
-        scale: 1.0,
-    };
+    let polynomial = Kernel::Polynomial { degree: 3, offset: 1.0, scale: 1.0 };
     let (x, y) = (four(), array![0, 0, 1, 1]);
     let dataset = DatasetBase::new(x.view(), y.view());
     for kernel in [Kernel::default(), Kernel::Linear, polynomial] {
@@ -62,18 +58,9 @@ fn storage_and_seed_are_used() {
 #[test]
 fn bad_parameters_are_named_before_anything_is_computed() {
     let learner = Learner::<Svm>::default;
-    let fixed = |width| Kernel::Gaussian {
-        width: Width::Fixed(width),
-    };
-    let polynomial = |degree, scale| Kernel::Polynomial {
-        degree,
-        offset: 1.0,
-        scale,
-    };
-    let bad_c = Svm {
-        c: 0.0,
-        ..Svm::default()
-    };
+    let fixed = |width| Kernel::Gaussian { width: Width::Fixed(width) };
+    let polynomial = |degree, scale| Kernel::Polynomial { degree, offset: 1.0, scale };
+    let bad_c = Svm { c: 0.0, ..Svm::default() };
     let cases = [
         (Learner::new(bad_c), "c"),
         (learner().storage(Storage::Full { jitter: -1.0 }), "jitter"),
@@ -85,10 +72,7 @@ fn bad_parameters_are_named_before_anything_is_computed() {
     for (learner, parameter) in cases {
         assert_eq!(learner.check_ref().unwrap_err().parameter, parameter);
         let text = error(learner, four(), array![0, 0, 1, 1]);
-        assert!(
-            text.starts_with(&format!("bad parameter: `{parameter}` is ")),
-            "{text}"
-        );
+        assert!(text.starts_with(&format!("bad parameter: `{parameter}` is ")), "{text}");
     }
     assert!(learner().check().is_ok());
 }
@@ -131,11 +115,7 @@ fn a_dataset_of_linfa_leads_to_libsvms_predictions() {
     let train = Dataset::new(digits.x_train, named(&digits.y_train));
     let test = Dataset::new(digits.x_test, named(&y_test));
     for (c, key) in [(1.0, "C=1"), (10.0, "C=10")] {
-        let svm = Svm {
-            c,
-            tolerance: 1e-8,
-            ..Svm::default()
-        };
+        let svm = Svm { c, tolerance: 1e-8, ..Svm::default() };
         let trained = Learner::new(svm).fit(&train).unwrap();
         assert!(trained.model().certificate().converged());
         assert!(trained.model().trace().is_empty());

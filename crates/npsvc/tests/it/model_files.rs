@@ -36,11 +36,7 @@ fn signed(mut file: Vec<u8>) -> Vec<u8> {
 fn load(file: &[u8]) -> Result<Model, LoadError> {
     let (loaded, largest) = largest_during(|| Model::load(file));
     let most = 4 * file.len() + 1024;
-    assert!(
-        largest <= most,
-        "{largest} bytes for a file of {}",
-        file.len()
-    );
+    assert!(largest <= most, "{largest} bytes for a file of {}", file.len());
     loaded
 }
 
@@ -106,17 +102,11 @@ proptest! {
 
 /// A file of each kind of model: distances with a representation and a trace, and votes.
 fn files() -> [Vec<u8>; 2] {
-    let x = Array2::from_shape_fn((9, 2), |(i, j)| {
-        ((3 * i + 5 * j) % 7) as f64 + i as f64 / 9.0
-    });
+    let x = Array2::from_shape_fn((9, 2), |(i, j)| ((3 * i + 5 * j) % 7) as f64 + i as f64 / 9.0);
     let y = (0..9).map(|i| i % 3).collect();
     let set = TrainingSet::new(x, y, &Kernel::default()).unwrap();
     ["k-npsvcpp", "svm"].map(|name| {
-        let params = if name == "svm" {
-            json!({})
-        } else {
-            json!({"d": 2})
-        };
+        let params = if name == "svm" { json!({}) } else { json!({"d": 2}) };
         saved(&fit(name, &params, &set, 1))
     })
 }
@@ -204,10 +194,7 @@ fn assert_harmless(file: &[u8]) {
         let rows = Array2::zeros((3, 2));
         if let Ok(predicted) = model.predict(rows.view()) {
             assert!(predicted.iter().all(|&class| class < model.classes()));
-            assert_eq!(
-                model.decision(rows.view()).unwrap().ncols(),
-                model.classes()
-            );
+            assert_eq!(model.decision(rows.view()).unwrap().ncols(), model.classes());
             model.transform(rows.view()).unwrap();
         }
         model.support();

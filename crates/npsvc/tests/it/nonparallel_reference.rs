@@ -17,12 +17,7 @@ fn check(name: &str, fit: impl Fn(&TrainingSet, Scheme) -> Model) {
         let model = fit(&set, scheme);
         check_sum(name, &expected["objective_by_class"], &model);
         let predicted = model.predict(digits.x_test.view()).unwrap();
-        assert_eq!(
-            predicted,
-            labels(&expected["test_prediction"]),
-            "{name} {}",
-            scheme.name()
-        );
+        assert_eq!(predicted, labels(&expected["test_prediction"]), "{name} {}", scheme.name());
     }
 }
 
@@ -30,28 +25,15 @@ fn check_sum(name: &str, expected: &Value, model: &Model) {
     let expected: f64 = numbers(expected).iter().sum();
     let certificate = model.certificate();
     let relative = (certificate.primal - expected).abs() / expected;
-    assert!(
-        relative < 1e-6,
-        "{name}: {} instead of {expected}",
-        certificate.primal
-    );
+    assert!(relative < 1e-6, "{name}: {} instead of {expected}", certificate.primal);
     assert!(certificate.converged(), "{name}: {certificate:?}");
-    assert!(
-        certificate.gap >= 0.0 && certificate.gap < 1e-6 * expected,
-        "{certificate:?}"
-    );
+    assert!(certificate.gap >= 0.0 && certificate.gap < 1e-6 * expected, "{certificate:?}");
 }
 
 #[test]
 fn twsvm() {
     check("twsvm", |set, scheme| {
-        let method = Twsvm {
-            c: 2.0,
-            r: 0.2,
-            scheme,
-            tolerance: TOLERANCE,
-            ..Default::default()
-        };
+        let method = Twsvm { c: 2.0, r: 0.2, scheme, tolerance: TOLERANCE, ..Default::default() };
         method.fit(set, FitOptions::default()).unwrap()
     });
 }
@@ -59,12 +41,7 @@ fn twsvm() {
 #[test]
 fn lstwsvm() {
     check("lstwsvm", |set, scheme| {
-        let method = Lstwsvm {
-            c: 2.0,
-            r: 0.2,
-            scheme,
-            ..Default::default()
-        };
+        let method = Lstwsvm { c: 2.0, r: 0.2, scheme, ..Default::default() };
         method.fit(set, FitOptions::default()).unwrap()
     });
 }

@@ -31,21 +31,14 @@ fn accurate() -> Vec<(&'static str, Value)> {
 }
 
 fn is_finite(machine: &KernelMachine, decisions: &Mat<f64>) -> bool {
-    let finite = |m: &Mat<f64>| {
-        m.col_iter()
-            .all(|c| c.iter().all(|value| value.is_finite()))
-    };
+    let finite = |m: &Mat<f64>| m.col_iter().all(|c| c.iter().all(|value| value.is_finite()));
     finite(&machine.coefficients) && finite(decisions)
 }
 
 /// The value of a certificate is a number, and the bound is on the right side of it.
 fn assert_certified(name: &str, model: &Model) {
     let certificate = model.certificate();
-    let scale = certificate
-        .primal
-        .abs()
-        .max(certificate.dual.abs())
-        .max(1e-12);
+    let scale = certificate.primal.abs().max(certificate.dual.abs()).max(1e-12);
     assert!(
         certificate.primal.is_finite() && certificate.dual.is_finite(),
         "{name}: {certificate:?}"
@@ -55,10 +48,7 @@ fn assert_certified(name: &str, model: &Model) {
         "{name}: {certificate:?}"
     );
     let difference = certificate.primal - certificate.dual;
-    assert!(
-        (certificate.gap - difference).abs() <= 1e-8 * scale,
-        "{name}: {certificate:?}"
-    );
+    assert!((certificate.gap - difference).abs() <= 1e-8 * scale, "{name}: {certificate:?}");
 }
 
 proptest! {
@@ -190,15 +180,9 @@ fn assert_ends(name: &str, params: &Value, samples: &Samples, set: &TrainingSet)
         Ok(model) => {
             assert_certified(&title, &model);
             let values = values(set, &model, samples.test.view());
-            assert!(
-                is_finite(model.machine(), &values),
-                "{title}: a value is not a number"
-            );
+            assert!(is_finite(model.machine(), &values), "{title}: a value is not a number");
             let predicted = model.predict(samples.test.view()).unwrap();
-            assert!(
-                predicted.iter().all(|&class| class < samples.classes),
-                "{title}"
-            );
+            assert!(predicted.iter().all(|&class| class < samples.classes), "{title}");
         }
     }
 }
@@ -208,11 +192,9 @@ fn extremes() -> Vec<(&'static str, Value)> {
     let mut all = Vec::new();
     for entry in methods() {
         for value in [1e-10, 1.0, 1e10] {
-            for names in [
-                &["c"][..],
-                &["r", "delta", "r1", "r2"],
-                &["mu", "epsilon", "gamma", "c1"],
-            ] {
+            for names in
+                [&["c"][..], &["r", "delta", "r1", "r2"], &["mu", "epsilon", "gamma", "c1"]]
+            {
                 for mut params in entry.schemes() {
                     for &parameter in names.iter().filter(|parameter| entry.has(parameter)) {
                         params[parameter] = value.into();
@@ -232,17 +214,13 @@ fn extremes() -> Vec<(&'static str, Value)> {
 /// Problems that leave little to work with.
 fn degenerate(samples: &Samples) -> Vec<Samples> {
     let n = samples.y.len();
-    let with = |x: Array2<f64>| Samples {
-        x,
-        ..samples.clone()
-    };
+    let with = |x: Array2<f64>| Samples { x, ..samples.clone() };
     let twice: Vec<usize> = (0..n).chain(0..n).collect();
     let mut constant = samples.x.clone();
     constant.column_mut(0).fill(3.0);
     // The same samples in all classes: no method can distinguish them.
-    let shared = Array2::from_shape_fn(samples.x.dim(), |(i, j)| {
-        samples.x[[i / samples.classes, j]]
-    });
+    let shared =
+        Array2::from_shape_fn(samples.x.dim(), |(i, j)| samples.x[[i / samples.classes, j]]);
     let (zero, equal) = (samples.x.map(|_| 0.0), samples.x.map(|_| 0.1));
     let (tiny, large) = (samples.x.map(|v| 1e-200 * v), samples.x.map(|v| 1e60 * v));
     vec![
@@ -257,11 +235,7 @@ fn degenerate(samples: &Samples) -> Vec<Samples> {
 }
 
 fn kernels() -> [Kernel; 3] {
-    let polynomial = Kernel::Polynomial {
-        degree: 2,
-        offset: 1.0,
-        scale: 1.0,
-    };
+    let polynomial = Kernel::Polynomial { degree: 2, offset: 1.0, scale: 1.0 };
     [Kernel::default(), Kernel::Linear, polynomial]
 }
 
@@ -300,10 +274,7 @@ proptest! {
 fn more_dimensions_than_samples_are_refused() {
     let x = Array2::from_shape_fn((4, 1), |(i, _)| i as f64);
     let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default()).unwrap();
-    let method = KNpsvcpp {
-        d: Dimension::PerClass(3),
-        ..KNpsvcpp::default()
-    };
+    let method = KNpsvcpp { d: Dimension::PerClass(3), ..KNpsvcpp::default() };
     let error = method.fit(&set, FitOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -60,12 +60,7 @@ pub fn samples(classes: Range<usize>) -> impl Strategy<Value = Samples> {
             let centre = |class: usize, j: usize| if j % classes == class { 0.8 } else { 0.0 };
             let x = Array2::from_shape_fn((n, dims), |(i, j)| all[[i, j]] + centre(y[i], j));
             let test = Array2::from_shape_fn((TESTED, dims), |(i, j)| 1.5 * all[[n + i, j]]);
-            Samples {
-                x,
-                y,
-                classes,
-                test,
-            }
+            Samples { x, y, classes, test }
         })
 }
 
@@ -114,9 +109,8 @@ fn winner_and_margin(rule: &Rule, values: &Mat<f64>, i: usize) -> (Option<usize>
             return (None, sizes.fold(f64::INFINITY, f64::min));
         }
     };
-    let scores: Vec<f64> = (0..norms.len())
-        .map(|l| sign * values[(i, l)].abs() / norms[l])
-        .collect();
+    let scores: Vec<f64> =
+        (0..norms.len()).map(|l| sign * values[(i, l)].abs() / norms[l]).collect();
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
     (Some(order[0]), scores[order[1]] - scores[order[0]])

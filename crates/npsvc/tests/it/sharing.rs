@@ -21,12 +21,7 @@ struct Both<'a> {
 impl<'a> Both<'a> {
     fn new(digits: &'a Digits, set: &'a TrainingSet) -> Self {
         let sweep = set.sweep();
-        Self {
-            digits,
-            set,
-            chain: sweep.chain(),
-            sweep,
-        }
+        Self { digits, set, chain: sweep.chain(), sweep }
     }
 
     fn fit(&mut self, name: &str, params: &Value) -> [Model; 2] {
@@ -115,11 +110,9 @@ fn k_npsvcpp() {
 #[test]
 fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
     let digits = Digits::load();
-    for (scheme, qp_tolerance, within) in [
-        ("ovr", 1e-9, 1e-6),
-        ("rvo", 1e-9, 1e-6),
-        ("rvo", 1e-5, 1e-3),
-    ] {
+    for (scheme, qp_tolerance, within) in
+        [("ovr", 1e-9, 1e-6), ("rvo", 1e-9, 1e-6), ("rvo", 1e-5, 1e-3)]
+    {
         let set = digits.set();
         let mut both = Both::new(&digits, &set);
         let mut along_c = |c: f64| {

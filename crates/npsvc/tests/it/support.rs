@@ -43,10 +43,7 @@ impl Entry {
     /// One set of parameters per scheme.
     pub fn schemes(&self) -> Vec<Value> {
         match self.is_nonparallel() {
-            true => vec![
-                json!({"scheme": Scheme::Ovr}),
-                json!({"scheme": Scheme::Rvo}),
-            ],
+            true => vec![json!({"scheme": Scheme::Ovr}), json!({"scheme": Scheme::Rvo})],
             false => vec![json!({})],
         }
     }

@@ -36,19 +36,12 @@ fn libsvms_solution_is_found() {
     let set = digits.set();
     for (c, key) in CASES {
         let expect = expected(key);
-        let svm = Svm {
-            c,
-            tolerance: 1e-8,
-            ..Svm::default()
-        };
+        let svm = Svm { c, tolerance: 1e-8, ..Svm::default() };
         let model = fit(&svm, &set).unwrap();
         let certificate = model.certificate();
         assert!(certificate.converged(), "{key}: {certificate:?}");
         assert!(certificate.gap >= 0.0, "{key}: {certificate:?}");
-        assert!(
-            certificate.gap < 1e-6 * certificate.primal,
-            "{key}: {certificate:?}"
-        );
+        assert!(certificate.gap < 1e-6 * certificate.primal, "{key}: {certificate:?}");
 
         let mut n_support = vec![0.0; 10];
         for i in model.support() {
@@ -83,17 +76,10 @@ fn the_support_is_the_samples_with_a_multiplier() {
 
 #[test]
 fn threads_change_nothing_once_the_kernel_matrix_is_there() {
-    let svm = Svm {
-        c: 10.0,
-        ..Svm::default()
-    };
+    let svm = Svm { c: 10.0, ..Svm::default() };
     let [one, two] = [1, 2].map(|threads| {
         let model = fit(&svm, &Digits::load().set().with_threads(threads)).unwrap();
-        let KernelMachine {
-            coefficients,
-            offsets,
-            ..
-        } = model.machine().clone();
+        let KernelMachine { coefficients, offsets, .. } = model.machine().clone();
         (coefficients, offsets)
     });
     assert_eq!(one, two);
@@ -104,42 +90,14 @@ fn parameters_out_of_range_are_named() {
     let named = |svm: Svm| svm.check(None).unwrap_err().parameter;
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let (c, tolerance) = (bad, bad);
-        assert_eq!(
-            named(Svm {
-                c,
-                ..Svm::default()
-            }),
-            "c"
-        );
-        assert_eq!(
-            named(Svm {
-                tolerance,
-                ..Svm::default()
-            }),
-            "tolerance"
-        );
+        assert_eq!(named(Svm { c, ..Svm::default() }), "c");
+        assert_eq!(named(Svm { tolerance, ..Svm::default() }), "tolerance");
     }
-    assert_eq!(
-        named(Svm {
-            max_iter: 0,
-            ..Svm::default()
-        }),
-        "max_iter"
-    );
+    assert_eq!(named(Svm { max_iter: 0, ..Svm::default() }), "max_iter");
     assert!(Svm::default().check(None).is_ok());
     let set = set(Array2::eye(2), &[0, 1], &Kernel::Linear);
-    let error = fit(
-        &Svm {
-            c: -1.0,
-            ..Svm::default()
-        },
-        &set,
-    )
-    .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "bad parameter: `c` is -1, expected a number above 0"
-    );
+    let error = fit(&Svm { c: -1.0, ..Svm::default() }, &set).unwrap_err();
+    assert_eq!(error.to_string(), "bad parameter: `c` is -1, expected a number above 0");
 }
 
 #[test]
@@ -152,11 +110,7 @@ fn specs_know_no_other_keys() {
 #[test]
 fn two_samples_are_enough() {
     let set = set(array![[0.0], [4.0]], &[1, 0], &Kernel::Linear);
-    let svm = Svm {
-        c: 5.0,
-        tolerance: 1e-9,
-        ..Svm::default()
-    };
+    let svm = Svm { c: 5.0, tolerance: 1e-9, ..Svm::default() };
     let model = fit(&svm, &set).unwrap();
     // Halfway between the samples, at margin 1: f(x) = x / 2 - 1 for class 0 at 4.
     let f = values(&set, &model, set.x());
@@ -167,11 +121,7 @@ fn two_samples_are_enough() {
 
 #[test]
 fn a_kernel_that_overflows_is_an_error() {
-    let kernel = Kernel::Polynomial {
-        degree: 4,
-        offset: 1.0,
-        scale: 1.0,
-    };
+    let kernel = Kernel::Polynomial { degree: 4, offset: 1.0, scale: 1.0 };
     let x = array![[1e200], [-1e200], [2e200], [1.0]];
     let error = fit(&Svm::default(), &set(x, &[0, 1, 0, 1], &kernel)).unwrap_err();
     assert_eq!(error, FitError::KernelNotFinite);
@@ -202,11 +152,7 @@ prop_compose! {
 fn apart_when_rotated(x: &Array2<f64>, y: &[usize], c: f64, rotate: usize) -> f64 {
     let n = y.len();
     let order: Vec<usize> = (0..n).map(|i| (i + rotate) % n).collect();
-    let svm = Svm {
-        c,
-        tolerance: 1e-9,
-        ..Svm::default()
-    };
+    let svm = Svm { c, tolerance: 1e-9, ..Svm::default() };
     let given = set(x.clone(), y, &Kernel::default());
     let moved_y: Vec<usize> = order.iter().map(|&i| y[i]).collect();
     let moved = set(x.select(Axis(0), &order), &moved_y, &Kernel::default());

@@ -73,17 +73,13 @@ fn scores_of_a_sweep_are_in_the_order_of_its_points() {
     for threads in [1, 2] {
         let set = digits.set().with_threads(threads);
         let primal = |model: Result<Model, _>| model.unwrap().certificate().primal;
-        let found = (set.sweep()).run(&points, &Seed::root(0), |index, model| {
-            (index, primal(model))
-        });
+        let found =
+            (set.sweep()).run(&points, &Seed::root(0), |index, model| (index, primal(model)));
         assert_eq!(found.len(), points.len());
         for (index, (seen, found)) in found.into_iter().enumerate() {
             assert_eq!(seen, index);
             let expected = primal(points[index].fit(&set, Default::default()));
-            assert!(
-                (found - expected).abs() < 1e-6 * expected,
-                "{found} instead of {expected}"
-            );
+            assert!((found - expected).abs() < 1e-6 * expected, "{found} instead of {expected}");
         }
     }
 }

@@ -196,18 +196,9 @@ impl<'a> Algorithm<'a> {
         let products = self.p_step.run(&mut frame, &linear);
         let manifold = Manifold::new(self.parameters.mu, &frame, products, self.par);
         let pu = product(frame.atk.as_ref(), u.b.as_ref(), self.par);
-        let mut turn = Turn {
-            frame,
-            v,
-            u,
-            pu,
-            manifold,
-            objectives: Vec::new(),
-            gradient_gram: Mat::new(),
-        };
-        turn.objectives = (0..self.classes)
-            .map(|l| self.objective(&turn, l))
-            .collect();
+        let mut turn =
+            Turn { frame, v, u, pu, manifold, objectives: Vec::new(), gradient_gram: Mat::new() };
+        turn.objectives = (0..self.classes).map(|l| self.objective(&turn, l)).collect();
         turn.gradient_gram = self.gradient_gram(&turn);
         turn
     }
@@ -215,16 +206,11 @@ impl<'a> Algorithm<'a> {
     /// `u_l = argmin J_l` with `g_l = P v_l`.
     fn solve_u(&self, frame: &Frame, last: Option<&Turn>) -> Hyperplanes {
         let v = last.map_or(&self.start.v, |last| &last.v);
-        let dissimilar = |l: usize| {
-            (0..self.k.n())
-                .filter(|&i| !self.u_step.duals.is_similar(i, l))
-                .count()
-        };
+        let dissimilar =
+            |l: usize| (0..self.k.n()).filter(|&i| !self.u_step.duals.is_similar(i, l)).count();
         let scale = match last {
             Some(last) => last.objectives.clone(),
-            None => (0..self.classes)
-                .map(|l| self.parameters.c * dissimilar(l) as f64)
-                .collect(),
+            None => (0..self.classes).map(|l| self.parameters.c * dissimilar(l) as f64).collect(),
         };
         self.u_step.solve(Given {
             coefficients: product(frame.at.transpose(), v.as_ref(), self.par),
@@ -252,9 +238,7 @@ impl<'a> Algorithm<'a> {
     /// Inner products of the classes' Riemannian gradients
     /// `M_l + Pi = r1 (P v_l u_l^T P - u_l v_l^T) + mu (H P - P P^T H P)`.
     fn gradient_gram(&self, turn: &Turn) -> Mat<f64> {
-        let Turn {
-            v, u, pu, manifold, ..
-        } = turn;
+        let Turn { v, u, pu, manifold, .. } = turn;
         let (r1, par) = (self.parameters.r1, self.par);
         let vv = product(v.transpose(), v.as_ref(), par);
         let uppu = product(pu.transpose(), pu.as_ref(), par);
@@ -273,10 +257,7 @@ impl<'a> Algorithm<'a> {
     /// The row of the trace, the next weights, and whether the QP was solved.
     fn tau_step(&self, iteration: usize, turn: &Turn, tau: Vec<f64>) -> (TraceRow, Vec<f64>, bool) {
         let (objectives, gram) = (&turn.objectives, turn.gradient_gram.as_ref());
-        let gains: Vec<f64> = objectives
-            .iter()
-            .map(|j| self.parameters.gamma * j)
-            .collect();
+        let gains: Vec<f64> = objectives.iter().map(|j| self.parameters.gamma * j).collect();
         let (tau_star, certificate) = simplex::solve(gram, &gains, &tau, TAU_TOLERANCE);
         let momentum = self.parameters.tau_momentum;
         let next = (tau.iter().zip(&tau_star))
@@ -297,12 +278,7 @@ impl<'a> Algorithm<'a> {
 
     /// `polar(P - step sum_l tau_l grad_l)`.
     fn gradient_step(&self, turn: &Turn, tau: &[f64]) -> Frame {
-        let Turn {
-            frame,
-            pu,
-            manifold,
-            ..
-        } = turn;
+        let Turn { frame, pu, manifold, .. } = turn;
         let step = self.parameters.step;
         let ActiveClasses { classes, v, b, f } =
             ActiveClasses::new(self.parameters.r1, &turn.v, &turn.u, tau);
@@ -315,13 +291,7 @@ impl<'a> Algorithm<'a> {
         });
         let moved = |frame: &Mat<f64>, plain: &Mat<f64>, laplacian: &Mat<f64>| {
             let mut moved = product(within.as_ref(), frame.as_ref(), self.par);
-            add_product(
-                moved.as_mut(),
-                step,
-                v.as_ref(),
-                plain.transpose(),
-                self.par,
-            );
+            add_product(moved.as_mut(), step, v.as_ref(), plain.transpose(), self.par);
             for i in 0..moved.ncols() {
                 let source = column(laplacian.as_ref(), i);
                 add_scaled(column_mut(&mut moved, i), -step * manifold.mu, source);
@@ -344,9 +314,7 @@ impl<'a> Algorithm<'a> {
         let pu = product(frame.atk.as_ref(), turn.u.b.as_ref(), self.par);
         let norm = |l| (turn.squared_w(l, &pu) + turn.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        self.parameters
-            .planes()
-            .machine_with_norms(turn.u.b.clone(), norms)
+        self.parameters.planes().machine_with_norms(turn.u.b.clone(), norms)
     }
 }
 
@@ -403,36 +371,20 @@ impl Manifold {
         let core = product(frame.atk.as_ref(), products.atkl.transpose(), par);
         let trace: f64 = (0..core.nrows()).map(|i| core[(i, i)]).sum();
         let (atkl, atklk) = (products.atkl.as_ref(), products.atklk.as_ref());
-        let norm: f64 = (0..atkl.ncols())
-            .map(|i| inner(column(atkl, i), column(atklk, i)))
-            .sum();
+        let norm: f64 = (0..atkl.ncols()).map(|i| inner(column(atkl, i), column(atklk, i))).sum();
         let squared_norm = (norm - core.squared_norm_l2()).max(0.0);
-        Self {
-            mu,
-            value: 0.5 * mu * trace,
-            products,
-            core,
-            squared_norm: mu * mu * squared_norm,
-        }
+        Self { mu, value: 0.5 * mu * trace, products, core, squared_norm: mu * mu * squared_norm }
     }
 
     /// `Pi^T U` for hyperplanes with coefficients `b`, where `pu` is `P^T U`.
     fn gradient_times(&self, b: MatRef<'_, f64>, pu: &Mat<f64>, par: Par) -> Mat<f64> {
         let mut times = product(self.products.atklk.as_ref(), b, par);
-        add_product(
-            times.as_mut(),
-            -1.0,
-            self.core.transpose(),
-            pu.as_ref(),
-            par,
-        );
+        add_product(times.as_mut(), -1.0, self.core.transpose(), pu.as_ref(), par);
         times *= faer::Scale(self.mu);
         times
     }
 }
 
 fn quadratic(g: MatRef<'_, f64>, tau: &[f64]) -> f64 {
-    (0..tau.len())
-        .map(|i| tau[i] * (0..tau.len()).map(|j| g[(i, j)] * tau[j]).sum::<f64>())
-        .sum()
+    (0..tau.len()).map(|i| tau[i] * (0..tau.len()).map(|j| g[(i, j)] * tau[j]).sum::<f64>()).sum()
 }

@@ -126,12 +126,7 @@ impl Start {
 
 impl KNpsvcpp {
     fn planes(&self) -> Planes {
-        Planes {
-            r: self.r1,
-            scheme: self.scheme,
-            bias: self.bias,
-            tolerance: self.qp_tolerance,
-        }
+        Planes { r: self.r1, scheme: self.scheme, bias: self.bias, tolerance: self.qp_tolerance }
     }
 
     fn check_dimension(&self, shape: Shape) -> Result<(), BadParameter> {
@@ -141,10 +136,7 @@ impl KNpsvcpp {
             Dimension::PerClass(_) => format!("{} = {d}", self.d),
         };
         let (most, what) = match shape.rank {
-            Some(rank) => (
-                rank,
-                "columns of the kernel's factor for the training samples",
-            ),
+            Some(rank) => (rank, "columns of the kernel's factor for the training samples"),
             None => (shape.n, "training samples"),
         };
         BadParameter::unless(d <= most, "d", found, format!("at most the {most} {what}"))
@@ -158,9 +150,7 @@ impl Method for KNpsvcpp {
 
     fn check(&self, shape: Option<Shape>) -> Result<(), BadParameter> {
         self.check_ranges()?;
-        self.gpi
-            .check_ranges()
-            .map_err(|error| error.inside("gpi"))?;
+        self.gpi.check_ranges().map_err(|error| error.inside("gpi"))?;
         check_graph(&self.graph)?;
         shape.map_or(Ok(()), |shape| self.check_dimension(shape))
     }
@@ -171,11 +161,7 @@ impl Method for KNpsvcpp {
 
     /// Fits that differ in `c` and `gamma` often have the same iterations, see the module `path`.
     fn chain_key(&self) -> ChainKey {
-        let common = Self {
-            c: 0.0,
-            gamma: 0.0,
-            ..self.clone()
-        };
+        let common = Self { c: 0.0, gamma: 0.0, ..self.clone() };
         ChainKey::new(&common, &[-self.c, self.gamma], self.r1)
     }
 

@@ -44,10 +44,7 @@ pub(super) struct LaplacianProducts {
 
 impl LaplacianProducts {
     fn zeros(d: usize, n: usize) -> Self {
-        Self {
-            atkl: Mat::zeros(d, n),
-            atklk: Mat::zeros(d, n),
-        }
+        Self { atkl: Mat::zeros(d, n), atklk: Mat::zeros(d, n) }
     }
 }
 
@@ -76,10 +73,7 @@ impl<'a> PStep<'a> {
             sigma: options.gpi.shift + options.mu * sigma_max,
             par,
             products: LaplacianProducts::zeros(d, k.n()),
-            next: Frame {
-                at: zeros(),
-                atk: zeros(),
-            },
+            next: Frame { at: zeros(), atk: zeros() },
             mt: zeros(),
             mtk: zeros(),
         }

@@ -50,11 +50,7 @@ struct Finished {
 impl Finished {
     fn serves(&self, options: &KNpsvcpp) -> bool {
         let KNpsvcpp { c, .. } = self.options;
-        let are_alike = self.options
-            == KNpsvcpp {
-                c,
-                ..options.clone()
-            };
+        let are_alike = self.options == KNpsvcpp { c, ..options.clone() };
         are_alike && self.largest <= options.c && options.c <= c
     }
 }
@@ -96,11 +92,7 @@ impl Path {
         let numbers = frame.at.ncols() * (frame.d() + v.ncols());
         let bytes = (self.finished.len() + 1) * numbers * size_of::<f64>();
         if largest < options.c && bytes <= MOST_BYTES {
-            self.finished.push(Finished {
-                options: options.clone(),
-                largest,
-                fit: fit.clone(),
-            });
+            self.finished.push(Finished { options: options.clone(), largest, fit: fit.clone() });
         }
     }
 }
@@ -117,11 +109,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub fn new(path: Option<&'a mut Path>) -> Self {
-        Self {
-            path,
-            known: 0,
-            is_known: true,
-        }
+        Self { path, known: 0, is_known: true }
     }
 
     /// The next step, if another fit has computed it.
@@ -157,11 +145,7 @@ impl<'a> Walk<'a> {
             path.steps.truncate(self.known);
             self.is_known = false;
         }
-        let step = Step {
-            turn: turn.clone(),
-            tau: tau.to_vec(),
-            next: next.clone(),
-        };
+        let step = Step { turn: turn.clone(), tau: tau.to_vec(), next: next.clone() };
         if (path.steps.len() + 1) * step.bytes() <= MOST_BYTES {
             path.steps.push(step);
         } else {
@@ -172,18 +156,6 @@ impl<'a> Walk<'a> {
 }
 
 fn common(options: &KNpsvcpp) -> KNpsvcpp {
-    let KNpsvcpp {
-        gamma,
-        tau_momentum,
-        max_iter,
-        tolerance,
-        ..
-    } = KNpsvcpp::default();
-    KNpsvcpp {
-        gamma,
-        tau_momentum,
-        max_iter,
-        tolerance,
-        ..options.clone()
-    }
+    let KNpsvcpp { gamma, tau_momentum, max_iter, tolerance, .. } = KNpsvcpp::default();
+    KNpsvcpp { gamma, tau_momentum, max_iter, tolerance, ..options.clone() }
 }

@@ -41,15 +41,8 @@ fn options(scheme: Scheme) -> KNpsvcpp {
         scheme,
         bias: false,
         tau_momentum: 0.75,
-        graph: GraphOptions {
-            weights: GraphWeights::MeanDistance,
-            neighbours: Some(8),
-        },
-        gpi: Gpi {
-            shift: 0.1,
-            tolerance: 0.0,
-            max_rounds: 25,
-        },
+        graph: GraphOptions { weights: GraphWeights::MeanDistance, neighbours: Some(8) },
+        gpi: Gpi { shift: 0.1, tolerance: 0.0, max_rounds: 25 },
         step: 0.1,
         max_iter: 6,
         tolerance: 0.0,
@@ -72,10 +65,7 @@ fn start(set: &TrainingSet, file: &Value) -> Start {
     );
     let v = Mat::from_fn(v0.nrows(), v0.ncols(), |i, j| -v0[(i, j)]);
     let at = a.transpose().to_owned();
-    Start {
-        frame: Frame { atk: &at * k, at },
-        v,
-    }
+    Start { frame: Frame { atk: &at * k, at }, v }
 }
 
 fn check(scheme: Scheme) {
@@ -89,24 +79,9 @@ fn check(scheme: Scheme) {
     for (t, row) in model.trace().iter().enumerate() {
         // The reference objective contains the whole manifold term, ours the paper's half of it.
         let objectives: Vec<f64> = row.objectives.iter().map(|j| j + row.manifold).collect();
-        close(
-            &objectives,
-            &numbers(&expected["objectives_by_iteration"][t]),
-            tolerance,
-            t,
-        );
-        close(
-            &row.tau,
-            &numbers(&expected["tau_used_by_iteration"][t]),
-            tolerance,
-            t,
-        );
-        close(
-            &row.tau_star,
-            &numbers(&expected["tau_star_by_iteration"][t]),
-            tolerance,
-            t,
-        );
+        close(&objectives, &numbers(&expected["objectives_by_iteration"][t]), tolerance, t);
+        close(&row.tau, &numbers(&expected["tau_used_by_iteration"][t]), tolerance, t);
+        close(&row.tau_star, &numbers(&expected["tau_star_by_iteration"][t]), tolerance, t);
         let ends = [row.primal + row.manifold, row.dual + row.manifold];
         let expected_ends = ["primal", "dual"].map(|end| expected[end][t].as_f64().unwrap());
         close(&ends, &expected_ends, tolerance, t);
@@ -185,10 +160,7 @@ fn clouds(kernel: &Kernel, copies: usize, scale: f64, jitter: f64) -> TrainingSe
 }
 
 fn fit(set: &TrainingSet, d: usize) -> Result<Model, FitError> {
-    let method = KNpsvcpp {
-        d: Dimension::Fixed(d),
-        ..KNpsvcpp::default()
-    };
+    let method = KNpsvcpp { d: Dimension::Fixed(d), ..KNpsvcpp::default() };
     method.fit(set, FitOptions::seeded(Seed::root(3)))
 }
 
@@ -196,11 +168,7 @@ fn fit(set: &TrainingSet, d: usize) -> Result<Model, FitError> {
 fn one_iteration_does_not_show_that_the_objective_has_settled() {
     let set = clouds(&Kernel::default(), 1, 1.0, 1e-6);
     // A tolerance that any gap and any gradient meets.
-    let method = KNpsvcpp {
-        d: Dimension::Fixed(3),
-        tolerance: 1.0,
-        ..KNpsvcpp::default()
-    };
+    let method = KNpsvcpp { d: Dimension::Fixed(3), tolerance: 1.0, ..KNpsvcpp::default() };
     let model = method.fit(&set, FitOptions::seeded(Seed::root(3))).unwrap();
     assert!(model.certificate().converged());
     assert_eq!(model.certificate().iterations, 2);
@@ -226,21 +194,14 @@ fn more_dimensions_than_the_kernel_has_are_refused_with_both_numbers() {
     let duplicated = clouds(&Kernel::default(), 3, 1.0, 0.0);
     assert!(fit(&duplicated, 10).is_ok());
     let refused = fit(&duplicated, 11);
-    assert!(
-        matches!(refused, Err(FitError::Rank { d: 11, rank: 10 })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(FitError::Rank { d: 11, rank: 10 })), "{refused:?}");
 }
 
 #[test]
 fn with_jitter_the_rank_does_not_matter() {
     let set = clouds(&Kernel::Linear, 1, 1.0, 1e-6);
     let model = fit(&set, 20).unwrap();
-    assert!(
-        model.certificate().primal < 100.0,
-        "{:?}",
-        model.certificate()
-    );
+    assert!(model.certificate().primal < 100.0, "{:?}", model.certificate());
 }
 
 #[test]

@@ -42,11 +42,7 @@ pub(super) struct Hyperplanes {
 impl Hyperplanes {
     /// The smallest `c` that is known to give the same hyperplanes.
     pub fn smallest_c(&self) -> f64 {
-        if self.are_solved {
-            self.largest
-        } else {
-            f64::INFINITY
-        }
+        if self.are_solved { self.largest } else { f64::INFINITY }
     }
 }
 
@@ -61,9 +57,7 @@ pub(super) struct UStep<'a> {
 impl<'a> UStep<'a> {
     pub fn new(duals: Duals<'a>, c: f64) -> Result<Self, FitError> {
         let planes = match duals.is_eliminated() {
-            true => (0..duals.classes)
-                .map(|l| duals.plane(l))
-                .collect::<Result<_, _>>()?,
+            true => (0..duals.classes).map(|l| duals.plane(l)).collect::<Result<_, _>>()?,
             false => Vec::new(),
         };
         Ok(Self { duals, c, planes })
@@ -85,15 +79,8 @@ impl<'a> UStep<'a> {
         let start = |l: usize| given.last.map(|last| last[l].as_slice());
         let absolute = |l: usize| self.absolute(&given, l);
         let solved = self.duals.solve_all(start, absolute, |l, i, is_similar| {
-            let loss = if is_similar {
-                Term::square()
-            } else {
-                Term::hinge(self.c)
-            };
-            Term {
-                linear: loss.linear + given.values[(i, l)],
-                ..loss
-            }
+            let loss = if is_similar { Term::square() } else { Term::hinge(self.c) };
+            Term { linear: loss.linear + given.values[(i, l)], ..loss }
         });
         let (mut b, mut f) = (given.coefficients, given.values);
         let are_solved = all_solved(solved.iter());
@@ -102,18 +89,11 @@ impl<'a> UStep<'a> {
             add(column_mut(&mut b, l), &solution.x);
             add(column_mut(&mut f, l), &solution.y);
             let dissimilar = (0..f.nrows()).filter(|&i| !self.duals.is_similar(i, l));
-            largest = dissimilar.fold(largest, |most, i| {
-                most.max(self.duals.planes.r * solution.x[i])
-            });
+            largest =
+                dissimilar.fold(largest, |most, i| most.max(self.duals.planes.r * solution.x[i]));
             solutions.push(solution.x);
         }
-        Hyperplanes {
-            b,
-            f,
-            solutions,
-            are_solved,
-            largest,
-        }
+        Hyperplanes { b, f, solutions, are_solved, largest }
     }
 
     fn solve_eliminated(&self, given: Given<'_>) -> Hyperplanes {
@@ -135,10 +115,7 @@ impl<'a> UStep<'a> {
         let mut solutions = Vec::with_capacity(solved.len());
         for (l, (known, solution)) in solved.into_iter().enumerate() {
             let plane = &planes[l];
-            add(
-                column_mut(&mut b, l),
-                &duals.coefficients(plane, &lambdas[l], &similar[l]),
-            );
+            add(column_mut(&mut b, l), &duals.coefficients(plane, &lambdas[l], &similar[l]));
             let values = column_mut(&mut f, l);
             for (&i, value) in plane.similar.iter().zip(&similar[l]) {
                 values[i] = *value;
@@ -164,15 +141,10 @@ impl<'a> UStep<'a> {
         let known: Vec<f64> = (plane.dissimilar.iter().zip(&known.at_dissimilar))
             .map(|(&j, known)| values[j] - known)
             .collect();
-        let term = |g: &f64| Term {
-            linear: g - 1.0,
-            ..hinge
-        };
+        let term = |g: &f64| Term { linear: g - 1.0, ..hinge };
         let terms: Vec<Term> = known.iter().map(term).collect();
-        let settings = Settings {
-            absolute: self.absolute(given, l),
-            ..self.duals.planes.settings(Par::Seq)
-        };
+        let settings =
+            Settings { absolute: self.absolute(given, l), ..self.duals.planes.settings(Par::Seq) };
         let start = given.last.map(|last| last[l].as_slice());
         let solution = box_qp::solve(plane.matrix(), &terms, start, settings);
         (known, solution)

@@ -158,20 +158,12 @@ impl ActiveSet {
             free if 4 * free > 3 * n => FIRST_MOSTLY_FREE,
             _ => FIRST,
         };
-        Self {
-            states,
-            scale,
-            first_weight: first * scale,
-            last_weight: None,
-            has_given_up: false,
-        }
+        Self { states, scale, first_weight: first * scale, last_weight: None, has_given_up: false }
     }
 
     /// The weight of the next stage, if there is one.
     pub fn next_weight(&self) -> Option<f64> {
-        let next = self
-            .last_weight
-            .map_or(self.first_weight, |last| FALL * last);
+        let next = self.last_weight.map_or(self.first_weight, |last| FALL * last);
         (!self.has_given_up && next >= SMALLEST * self.scale).then_some(next)
     }
 
@@ -212,9 +204,7 @@ impl ActiveSet {
                 Some(last) => (last * next).sqrt(),
                 None => 10.0 * next,
             };
-            let is_too_close = self
-                .last_weight
-                .is_some_and(|last| next > SMALLEST_FALL * last);
+            let is_too_close = self.last_weight.is_some_and(|last| next > SMALLEST_FALL * last);
             if is_too_close || next > LARGEST * self.scale {
                 self.has_given_up = true;
                 return;
@@ -236,11 +226,7 @@ impl ActiveSet {
             let terms = iterate.terms;
             let fixed = |(i, state): (usize, &BoundState)| Some((i, state.value(&terms[i])?));
             iterate.set(q, self.states.iter().enumerate().filter_map(fixed));
-            let system = FreeSystem {
-                states: &self.states,
-                center: &kept.0,
-                rho,
-            };
+            let system = FreeSystem { states: &self.states, center: &kept.0, rho };
             let shared = shared.filter(|shared| {
                 let (free, support) = self.system_sizes(terms, shared.shift - rho);
                 support < free

@@ -23,14 +23,9 @@ pub(super) struct CoordinateDescent {
 
 impl CoordinateDescent {
     pub fn new(q: Matrix<'_>, terms: &[Term]) -> Self {
-        let sums: Vec<f64> = terms
-            .iter()
-            .enumerate()
-            .map(|(i, term)| q.diagonal(i) + term.square)
-            .collect();
-        let floor = sums
-            .iter()
-            .fold(f64::MIN_POSITIVE, |most, sum| most.max(1e-14 * sum));
+        let sums: Vec<f64> =
+            terms.iter().enumerate().map(|(i, term)| q.diagonal(i) + term.square).collect();
+        let floor = sums.iter().fold(f64::MIN_POSITIVE, |most, sum| most.max(1e-14 * sum));
         let curvature: Vec<f64> = sums.into_iter().map(|sum| sum.max(floor)).collect();
         let field = |field: fn(&Term) -> f64| terms.iter().map(field).collect();
         Self {

@@ -60,13 +60,7 @@ struct HalfCoordinate {
 impl HalfCoordinate {
     /// The middle of an interval of length `width`.
     fn new(coordinate: usize, sign: f64, l1: f64, width: f64) -> Self {
-        Self {
-            coordinate,
-            sign,
-            l1,
-            distances: [0.5 * width; 2],
-            multipliers: [0.0; 2],
-        }
+        Self { coordinate, sign, l1, distances: [0.5 * width; 2], multipliers: [0.0; 2] }
     }
 
     /// `s z + t w` after `length` times the change.
@@ -153,9 +147,7 @@ impl<'a> InteriorPoint<'a> {
     /// Complementarity after `length` times the changes.
     fn gap_after(&self, changes: &[Change], length: f64) -> f64 {
         let halves = self.halves.iter().zip(changes);
-        halves
-            .map(|(half, change)| half.complementarity(change, length))
-            .sum()
+        halves.map(|(half, change)| half.complementarity(change, length)).sum()
     }
 
     /// Slope of the Lagrangian in a half, without its multipliers.
@@ -274,13 +266,7 @@ mod tests {
     use super::*;
 
     fn terms(linear: &[f64], l1: f64) -> Vec<Term> {
-        let term = |&linear: &f64| Term {
-            linear,
-            l1,
-            square: 0.0,
-            low: -1.0,
-            high: 1.0,
-        };
+        let term = |&linear: &f64| Term { linear, l1, square: 0.0, low: -1.0, high: 1.0 };
         linear.iter().map(term).collect()
     }
 
@@ -313,10 +299,7 @@ mod tests {
     #[test]
     fn an_unbounded_box_is_refused() {
         let h = Mat::<f64>::identity(1, 1);
-        let unbounded = Term {
-            high: f64::INFINITY,
-            ..terms(&[1.0], 0.0)[0]
-        };
+        let unbounded = Term { high: f64::INFINITY, ..terms(&[1.0], 0.0)[0] };
         assert!(solve(&h, &[unbounded], 1e-10, Par::Seq).is_none());
     }
 }

@@ -17,12 +17,7 @@ impl<'a> Iterate<'a> {
     /// Begins at `start`, clipped to the box, or at zero.
     pub fn new(q: Matrix<'_>, terms: &'a [Term], start: Option<&[f64]>) -> Self {
         let n = terms.len();
-        let mut iterate = Self {
-            terms,
-            x: vec![0.0; n],
-            y: vec![0.0; n],
-            steps: 0,
-        };
+        let mut iterate = Self { terms, x: vec![0.0; n], y: vec![0.0; n], steps: 0 };
         let zero = vec![0.0; n];
         iterate.replace(q, start.unwrap_or(&zero));
         iterate
@@ -51,10 +46,7 @@ impl<'a> Iterate<'a> {
     }
 
     pub fn certificate(&self, settings: Settings) -> Certificate {
-        Certificate {
-            iterations: self.steps,
-            ..certify(self.terms, &self.x, &self.y, settings)
-        }
+        Certificate { iterations: self.steps, ..certify(self.terms, &self.x, &self.y, settings) }
     }
 }
 

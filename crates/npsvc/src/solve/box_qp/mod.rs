@@ -49,11 +49,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            tolerance: 1e-6,
-            absolute: 0.0,
-            par: Par::Seq,
-        }
+        Self { tolerance: 1e-6, absolute: 0.0, par: Par::Seq }
     }
 }
 
@@ -94,18 +90,10 @@ pub fn solve(q: Matrix<'_>, terms: &[Term], start: Option<&[f64]>, settings: Set
 pub fn solve_all(q: Matrix<'_>, problems: &[BoxQp<'_>], settings: Settings) -> Vec<Solution> {
     let par = settings.par;
     let mut solvers = each(par, problems, |problem| {
-        let settings = Settings {
-            absolute: problem.absolute,
-            par: Par::Seq,
-            ..settings
-        };
+        let settings = Settings { absolute: problem.absolute, par: Par::Seq, ..settings };
         Solver::new(q, problem.terms, problem.start, settings)
     });
-    while let Some(weight) = solvers
-        .iter()
-        .filter_map(Solver::next_weight)
-        .max_by(f64::total_cmp)
-    {
+    while let Some(weight) = solvers.iter().filter_map(Solver::next_weight).max_by(f64::total_cmp) {
         let shared = match q {
             Matrix::Full(q) => shared_inverse(q, &solvers, weight, par),
             Matrix::Factor(_) => None,

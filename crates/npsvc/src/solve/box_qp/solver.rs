@@ -36,14 +36,7 @@ impl<'a> Solver<'a> {
         let steps = if is_warm { 0 } else { warmup_steps(q) };
         let (certificate, _) = descent.run(q, &mut iterate, steps, settings);
         let active_set = ActiveSet::new(q, &iterate, is_warm);
-        Self {
-            q,
-            iterate,
-            descent,
-            active_set,
-            settings,
-            certificate,
-        }
+        Self { q, iterate, descent, active_set, settings, certificate }
     }
 
     pub fn terms(&self) -> &'a [Term] {
@@ -52,11 +45,7 @@ impl<'a> Solver<'a> {
 
     /// The proximal weight of the next stage; `None` if the problem is solved or no stage is left.
     pub fn next_weight(&self) -> Option<f64> {
-        if self.certificate.converged() {
-            None
-        } else {
-            self.active_set.next_weight()
-        }
+        if self.certificate.converged() { None } else { self.active_set.next_weight() }
     }
 
     /// Number of rows of the next linear system: with one row per free coordinate, and with the
@@ -68,8 +57,7 @@ impl<'a> Solver<'a> {
     /// One stage of the active sets.
     pub fn solve_at_weight(&mut self, weight: f64, shared: Option<&SharedInverse>) {
         let (q, settings) = (self.q, self.settings);
-        self.active_set
-            .solve_at_weight(q, &mut self.iterate, weight, shared, settings.par);
+        self.active_set.solve_at_weight(q, &mut self.iterate, weight, shared, settings.par);
         self.certificate = self.iterate.certificate(settings);
     }
 
@@ -87,11 +75,7 @@ impl<'a> Solver<'a> {
                 self.certificate.termination = Termination::Stalled;
             }
         }
-        Solution {
-            x: self.iterate.x,
-            y: self.iterate.y,
-            certificate: self.certificate,
-        }
+        Solution { x: self.iterate.x, y: self.iterate.y, certificate: self.certificate }
     }
 
     fn update_certificate(&mut self) {
@@ -105,8 +89,7 @@ impl<'a> Solver<'a> {
         let steps = self.iterate.x.len().max(64);
         for _ in 0..MAX_SWEEPS {
             let (certificate, is_stalled) =
-                self.descent
-                    .run(self.q, &mut self.iterate, steps, self.settings);
+                self.descent.run(self.q, &mut self.iterate, steps, self.settings);
             if certificate.converged() || is_stalled {
                 return is_stalled;
             }

@@ -23,55 +23,28 @@ impl Term {
 
     /// Conjugate of `c max(1 - f, -tau (1 - f))`.
     pub fn pinball(c: f64, tau: f64) -> Self {
-        Self {
-            linear: -1.0,
-            l1: 0.0,
-            square: 0.0,
-            low: -tau * c,
-            high: c,
-        }
+        Self { linear: -1.0, l1: 0.0, square: 0.0, low: -tau * c, high: c }
     }
 
     /// Conjugate of `c [|f| - epsilon]_+`.
     pub fn insensitive(c: f64, epsilon: f64) -> Self {
-        Self {
-            linear: 0.0,
-            l1: epsilon,
-            square: 0.0,
-            low: -c,
-            high: c,
-        }
+        Self { linear: 0.0, l1: epsilon, square: 0.0, low: -c, high: c }
     }
 
     /// Conjugate of `c/2 (1 - f)^2`.
     pub fn square_to_one(c: f64) -> Self {
-        Self {
-            linear: -1.0,
-            l1: 0.0,
-            square: 1.0 / c,
-            low: f64::NEG_INFINITY,
-            high: f64::INFINITY,
-        }
+        Self { linear: -1.0, l1: 0.0, square: 1.0 / c, low: f64::NEG_INFINITY, high: f64::INFINITY }
     }
 
     /// Conjugate of `1/2 f^2`.
     pub fn square() -> Self {
-        Self {
-            linear: 0.0,
-            square: 1.0,
-            ..Self::square_to_one(1.0)
-        }
+        Self { linear: 0.0, square: 1.0, ..Self::square_to_one(1.0) }
     }
 
     /// `h(r x) / r`. With it, `a^T K a / (2r) + sum h(a)` becomes `r (b^T K b / 2 + sum ..)` in the
     /// expansion coefficients `b = a / r`, so `y = K b` holds the values of the function.
     pub fn rescaled(self, r: f64) -> Self {
-        Self {
-            square: self.square * r,
-            low: self.low / r,
-            high: self.high / r,
-            ..self
-        }
+        Self { square: self.square * r, low: self.low / r, high: self.high / r, ..self }
     }
 
     /// Whether the L1 term has its kink inside the box.

@@ -16,20 +16,13 @@ fn kernel(n: usize) -> Mat<f64> {
 /// Square loss on every fourth sample, `far` on the others.
 fn terms(n: usize, far: Term) -> Vec<Term> {
     let term = |i: usize| {
-        if i.is_multiple_of(4) {
-            Term::square()
-        } else {
-            far
-        }
+        if i.is_multiple_of(4) { Term::square() } else { far }
     };
     (0..n).map(|i| term(i).rescaled(0.1)).collect()
 }
 
 fn strict() -> Settings {
-    Settings {
-        tolerance: 1e-8,
-        ..Settings::default()
-    }
+    Settings { tolerance: 1e-8, ..Settings::default() }
 }
 
 #[test]
@@ -76,21 +69,10 @@ fn the_shared_inverse_leads_to_the_same_solution() {
 #[test]
 fn problems_solved_together_are_those_solved_alone() {
     let k = kernel(80);
-    let several = [
-        terms(80, Term::hinge(1.0)),
-        terms(80, Term::pinball(1.0, 0.5)),
-    ];
-    let problems = several.each_ref().map(|terms| BoxQp {
-        terms,
-        start: None,
-        absolute: 0.0,
-    });
+    let several = [terms(80, Term::hinge(1.0)), terms(80, Term::pinball(1.0, 0.5))];
+    let problems = several.each_ref().map(|terms| BoxQp { terms, start: None, absolute: 0.0 });
     for par in [Par::Seq, Par::rayon(2)] {
-        let together = solve_all(
-            Matrix::Full(k.as_ref()),
-            &problems,
-            Settings { par, ..strict() },
-        );
+        let together = solve_all(Matrix::Full(k.as_ref()), &problems, Settings { par, ..strict() });
         for (terms, together) in several.iter().zip(together) {
             let q = Matrix::Full(k.as_ref());
             let alone = solve(q, terms, None, strict());
@@ -135,11 +117,7 @@ fn a_factor_leads_to_the_solution_on_its_product() {
         let terms = terms(150, far);
         let whole = solve(Matrix::Full(product.as_ref()), &terms, None, strict());
         let factored = solve(Matrix::Factor(rows.as_ref()), &terms, None, strict());
-        assert!(
-            factored.certificate.converged(),
-            "{far:?} {:?}",
-            factored.certificate
-        );
+        assert!(factored.certificate.converged(), "{far:?} {:?}", factored.certificate);
         let difference = (whole.certificate.dual - factored.certificate.dual).abs();
         assert!(difference <= 1e-7 * whole.certificate.dual.abs(), "{far:?}");
     }
@@ -160,10 +138,7 @@ fn numbers_that_are_not_finite_are_never_certified() {
     let bad = Mat::from_fn(30, 30, |i, j| if i == j { f64::NAN } else { good[(i, j)] });
     let terms = terms(30, Term::hinge(1.0));
     let solution = solve(Matrix::Full(bad.as_ref()), &terms, None, strict());
-    assert_eq!(
-        solution.certificate.termination,
-        Termination::NumericalError
-    );
+    assert_eq!(solution.certificate.termination, Termination::NumericalError);
     let mut y = vec![0.5; 30];
     for value in [f64::NAN, f64::INFINITY] {
         y[7] = value;

@@ -64,9 +64,7 @@ impl ColumnCache {
             self.used.push(self.clock);
             self.owner.len() - 1
         } else {
-            let oldest = (0..self.used.len())
-                .min_by_key(|&slot| self.used[slot])
-                .unwrap_or(0);
+            let oldest = (0..self.used.len()).min_by_key(|&slot| self.used[slot]).unwrap_or(0);
             self.slot_of[self.owner[oldest]] = None;
             self.owner[oldest] = sample;
             self.used[oldest] = self.clock;

@@ -102,11 +102,7 @@ impl SvmDual<'_> {
         let (beta, f) = solver.finish();
         let offset = self.offset(&beta, &f);
         let report = self.kkt_report_with(&beta, offset, &f);
-        Solution {
-            beta,
-            offset,
-            certificate: report.certificate(iterations, termination),
-        }
+        Solution { beta, offset, certificate: report.certificate(iterations, termination) }
     }
 
     /// The objectives and the violation of a point found by any solver.
@@ -120,11 +116,7 @@ impl SvmDual<'_> {
 
     /// The interval of `beta` of `sample`.
     fn bounds(&self, sample: usize) -> (f64, f64) {
-        if sample < self.positives {
-            (0.0, self.c)
-        } else {
-            (-self.c, 0.0)
-        }
+        if sample < self.positives { (0.0, self.c) } else { (-self.c, 0.0) }
     }
 
     /// `f = K beta - y`, from scratch.
@@ -165,10 +157,9 @@ impl SvmDual<'_> {
                 -0.5 * (lowest + highest)
             }
             // With one class only, the bias is its label.
-            (lowest, highest) => [-lowest, -highest]
-                .into_iter()
-                .find(|b| b.is_finite())
-                .unwrap_or(0.0),
+            (lowest, highest) => {
+                [-lowest, -highest].into_iter().find(|b| b.is_finite()).unwrap_or(0.0)
+            }
         }
     }
 
@@ -197,19 +188,10 @@ impl SvmDual<'_> {
             // violation to the gap, another one alpha times the excess. Neither is negative.
             let excess = y * (f + offset);
             let alpha = y * beta;
-            gap += if excess < 0.0 {
-                (self.c - alpha) * -excess
-            } else {
-                alpha * excess
-            };
+            gap += if excess < 0.0 { (self.c - alpha) * -excess } else { alpha * excess };
         }
         let (lowest, highest) = self.extremes(beta, f);
-        KktReport {
-            primal: dual + gap,
-            dual,
-            gap,
-            violation: (highest - lowest).max(0.0),
-        }
+        KktReport { primal: dual + gap, dual, gap, violation: (highest - lowest).max(0.0) }
     }
 }
 

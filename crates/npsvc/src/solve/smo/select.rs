@@ -35,11 +35,7 @@ pub(super) fn extremes(f: &[f64], up: &[f64], low: &[f64]) -> Extremes {
         }
     }
     let found = (at..(at + BLOCK).min(n)).find(|&k| f[k] + up[k] == lowest);
-    Extremes {
-        first: found.unwrap_or(at),
-        lowest,
-        highest,
-    }
+    Extremes { first: found.unwrap_or(at), lowest, highest }
 }
 
 /// The smallest `f + up` and the largest `f + low`.
@@ -61,9 +57,7 @@ fn least_and_largest(f: &[f64], up: &[f64], low: &[f64]) -> (f64, f64) {
     }
     (
         least.into_iter().fold(f64::INFINITY, |a, b| smaller(b, a)),
-        largest
-            .into_iter()
-            .fold(f64::NEG_INFINITY, |a, b| larger(b, a)),
+        largest.into_iter().fold(f64::NEG_INFINITY, |a, b| larger(b, a)),
     )
 }
 
@@ -119,11 +113,7 @@ impl Pairs<'_> {
                 largest[l] = larger(gain, largest[l]);
             }
         }
-        let rest = f_rest
-            .iter()
-            .zip(low_rest)
-            .zip(diagonal_rest)
-            .zip(column_rest);
+        let rest = f_rest.iter().zip(low_rest).zip(diagonal_rest).zip(column_rest);
         for (((&f, &low), &diagonal), &column) in rest {
             largest[0] = larger(self.gain(f, low, diagonal, column), largest[0]);
         }

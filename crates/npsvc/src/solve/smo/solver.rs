@@ -69,11 +69,7 @@ impl<'a> Solver<'a> {
                 until_shrink = self.period;
                 now = self.shrink(now);
             }
-            let pair = if self.is_violated(now) {
-                self.partner(now)
-            } else {
-                None
-            };
+            let pair = if self.is_violated(now) { self.partner(now) } else { None };
             if let Some((second, slot)) = pair
                 && self.step(now.first, slot, second)
             {
@@ -153,16 +149,8 @@ impl<'a> Solver<'a> {
         let (space_i, space_j) = (bound_i - old_i, old_j - bound_j);
         let d = d.min(space_i).min(space_j);
         // A sample leaves `up` or `low` only if it is exactly at its bound.
-        self.beta[i] = if is_rounding(space_i - d, bound_i, old_i) {
-            bound_i
-        } else {
-            old_i + d
-        };
-        self.beta[j] = if is_rounding(space_j - d, bound_j, old_j) {
-            bound_j
-        } else {
-            old_j - d
-        };
+        self.beta[i] = if is_rounding(space_i - d, bound_i, old_i) { bound_i } else { old_i + d };
+        self.beta[j] = if is_rounding(space_j - d, bound_j, old_j) { bound_j } else { old_j - d };
         if self.beta[i] == old_i && self.beta[j] == old_j {
             return false;
         }
@@ -178,16 +166,8 @@ impl<'a> Solver<'a> {
 
     fn mark_bounds(&mut self, k: usize) {
         let (lo, hi) = self.dual.bounds(self.sample[k]);
-        self.up[k] = if self.beta[k] < hi {
-            0.0
-        } else {
-            f64::INFINITY
-        };
-        self.low[k] = if self.beta[k] > lo {
-            0.0
-        } else {
-            f64::NEG_INFINITY
-        };
+        self.up[k] = if self.beta[k] < hi { 0.0 } else { f64::INFINITY };
+        self.low[k] = if self.beta[k] > lo { 0.0 } else { f64::NEG_INFINITY };
     }
 
     /// The slot with the kernel column of position `k`, filled for the active samples.
@@ -236,13 +216,8 @@ impl<'a> Solver<'a> {
     fn swap(&mut self, stays: usize, leaves: usize) {
         self.sample.swap(stays, leaves);
         self.row.swap(stays, leaves);
-        for values in [
-            &mut self.beta,
-            &mut self.f,
-            &mut self.diagonal,
-            &mut self.up,
-            &mut self.low,
-        ] {
+        for values in [&mut self.beta, &mut self.f, &mut self.diagonal, &mut self.up, &mut self.low]
+        {
             values.swap(stays, leaves);
         }
         self.cache.move_row(leaves, stays);

@@ -14,10 +14,7 @@ fn gram(points: &[(f64, f64)], jitter: f64) -> Mat<f64> {
 }
 
 fn stop(tolerance: f64) -> StopRule {
-    StopRule {
-        tolerance,
-        max_iter: 1_000_000,
-    }
+    StopRule { tolerance, max_iter: 1_000_000 }
 }
 
 /// Two overlapping clouds of points without symmetry, one for each half of the samples.
@@ -25,10 +22,7 @@ fn clouds(n: usize) -> Vec<(f64, f64)> {
     let fraction = |x: f64| x - x.floor();
     (0..n)
         .map(|k| {
-            let (u, v) = (
-                fraction(k as f64 * 0.618_034),
-                fraction(k as f64 * 0.754_878),
-            );
+            let (u, v) = (fraction(k as f64 * 0.618_034), fraction(k as f64 * 0.754_878));
             let shift = if k < n / 2 { 0.0 } else { 0.5 };
             (2.0 * u + shift, 2.0 * v)
         })
@@ -48,12 +42,7 @@ fn assert_feasible(dual: &SvmDual<'_>, beta: &[f64]) {
 #[test]
 fn two_samples_have_the_solution_one_finds_by_hand() {
     let gram = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 0.5 });
-    let dual = |c| SvmDual {
-        gram: gram.as_ref(),
-        samples: &[0, 1],
-        positives: 1,
-        c,
-    };
+    let dual = |c| SvmDual { gram: gram.as_ref(), samples: &[0, 1], positives: 1, c };
     // alpha = 2 / (k11 + k22 - 2 k12) = 2, both on the margin, |w|^2 / 2 = 2.
     let inside = dual(10.0).solve(stop(1e-9));
     assert_eq!(inside.beta, [2.0, -2.0]);
@@ -71,12 +60,7 @@ fn two_samples_have_the_solution_one_finds_by_hand() {
 fn one_class_and_no_samples_have_the_obvious_answer() {
     let gram = gram(&clouds(3), 0.0);
     let solve = |samples: &[usize], positives| {
-        let dual = SvmDual {
-            gram: gram.as_ref(),
-            samples,
-            positives,
-            c: 1.0,
-        };
+        let dual = SvmDual { gram: gram.as_ref(), samples, positives, c: 1.0 };
         dual.solve(stop(1e-3))
     };
     for (samples, positives, offset) in [(3, 3, 1.0), (3, 0, -1.0), (0, 0, 0.0)] {
@@ -91,12 +75,7 @@ fn one_class_and_no_samples_have_the_obvious_answer() {
 fn shrinking_happens_and_does_not_change_the_solution() {
     let (points, samples) = (clouds(400), (0..400).collect::<Vec<_>>());
     let gram = gram(&points, 1e-6);
-    let dual = SvmDual {
-        gram: gram.as_ref(),
-        samples: &samples,
-        positives: 200,
-        c: 10.0,
-    };
+    let dual = SvmDual { gram: gram.as_ref(), samples: &samples, positives: 200, c: 10.0 };
     let solve = |period| {
         let mut solver = Solver::new(&dual, 1e-6);
         solver.period = period;
@@ -106,11 +85,7 @@ fn shrinking_happens_and_does_not_change_the_solution() {
     let mut shrinking = solve(20);
     let now = shrinking.extremes();
     shrinking.shrink(now);
-    assert!(
-        shrinking.active < 300,
-        "{} of 400 samples are still active",
-        shrinking.active
-    );
+    assert!(shrinking.active < 300, "{} of 400 samples are still active", shrinking.active);
     shrinking.restore();
     let report = |solver: Solver<'_>| {
         let (beta, f) = solver.finish();
@@ -128,12 +103,7 @@ fn shrinking_happens_and_does_not_change_the_solution() {
 fn two_slots_for_columns_are_enough() {
     let (points, samples) = (clouds(60), (0..60).collect::<Vec<_>>());
     let gram = gram(&points, 0.0);
-    let dual = SvmDual {
-        gram: gram.as_ref(),
-        samples: &samples,
-        positives: 30,
-        c: 5.0,
-    };
+    let dual = SvmDual { gram: gram.as_ref(), samples: &samples, positives: 30, c: 5.0 };
     let mut small = Solver::new(&dual, 1e-9);
     small.cache = ColumnCache::with_slots(60, 2);
     let (termination, _) = small.run(1_000_000);
@@ -152,35 +122,18 @@ fn every_termination_is_reached() {
     let good = gram(&points, 0.0);
     let bad = Mat::from_fn(50, 50, |i, j| if i == j { f64::NAN } else { good[(i, j)] });
     let solve = |gram: &Mat<f64>, tolerance, max_iter| {
-        let dual = SvmDual {
-            gram: gram.as_ref(),
-            samples: &samples,
-            positives: 25,
-            c: 100.0,
-        };
-        let solution = dual.solve(StopRule {
-            tolerance,
-            max_iter,
-        });
+        let dual = SvmDual { gram: gram.as_ref(), samples: &samples, positives: 25, c: 100.0 };
+        let solution = dual.solve(StopRule { tolerance, max_iter });
         assert_feasible(&dual, &solution.beta);
         solution
     };
-    assert_eq!(
-        solve(&good, 1e-3, 100_000).certificate.termination,
-        Termination::Solved
-    );
+    assert_eq!(solve(&good, 1e-3, 100_000).certificate.termination, Termination::Solved);
     let limited = solve(&good, 1e-3, 3);
     assert_eq!(limited.certificate.termination, Termination::IterationLimit);
     assert_eq!(limited.certificate.iterations, 3);
     assert!(limited.certificate.gap > 0.0);
-    assert_eq!(
-        solve(&good, 1e-300, 1_000_000).certificate.termination,
-        Termination::Stalled
-    );
-    assert_eq!(
-        solve(&bad, 1e-3, 100_000).certificate.termination,
-        Termination::NumericalError
-    );
+    assert_eq!(solve(&good, 1e-300, 1_000_000).certificate.termination, Termination::Stalled);
+    assert_eq!(solve(&bad, 1e-3, 100_000).certificate.termination, Termination::NumericalError);
 }
 
 prop_compose! {

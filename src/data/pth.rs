@@ -1,18 +1,41 @@
-//! What `torch.save` writes of a dictionary of tensors: a zip archive with a pickle of the dictionary
-//! and the bytes of each storage in a file of its own.
+//! `.pth` files: what `torch.save` writes for a dictionary of tensors. That is a zip archive with a pickle
+//! of the dictionary and one file for the bytes of each storage.
 //!
-//! A pickle is a program for a stack machine. Only the instructions that such dictionaries need are
-//! carried out; nothing is ever called, and how deep values nest and how much is copied is bounded, so a hostile
-//! file can do no more than be refused.
+//! A pickle is a program for a stack machine. This reader executes only the instructions that such
+//! dictionaries need. It never calls anything, and it bounds how deep values nest and how much is copied, so
+//! a hostile file is refused and does no harm.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Cursor, Read};
-use std::path::Path;
 
-use tch::{Kind, Tensor};
 use zip::ZipArchive;
 
-use super::EncoderError;
+/// A tensor of a `.pth` file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PthTensor {
+    pub precision: Precision,
+    pub shape: Vec<i64>,
+    /// The values, row by row, in the byte order of the file.
+    pub bytes: Vec<u8>,
+}
+
+/// Floating-point types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    Half,
+    Single,
+    Double,
+}
+
+impl Precision {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Half => 2,
+            Self::Single => 4,
+            Self::Double => 8,
+        }
+    }
+}
 
 /// Most bytes that are unpacked of one entry.
 const LARGEST: u64 = 4 << 30;
@@ -45,61 +68,46 @@ enum Value {
     },
 }
 
-/// The tensors of the archive in `bytes`, by name.
-pub(super) fn tensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
-    let refuse =
-        |found: String| EncoderError::content(path, found, "an archive that torch.save wrote");
-    let mut archive = ZipArchive::new(Cursor::new(bytes))
-        .map_err(|error| refuse(format!("no zip archive ({error})")))?;
+/// The floating-point tensors of the archive in `bytes`, by name; or what was found instead of an
+/// archive that `torch.save` wrote.
+pub fn tensors(bytes: &[u8]) -> Result<BTreeMap<String, PthTensor>, String> {
+    const OTHER: &str = "a data.pkl that is not a dictionary of tensors";
+    let mut archive =
+        ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("no zip archive ({error})"))?;
     let pickle = archive
         .file_names()
         .find(|name| name.ends_with("/data.pkl"))
         .map(str::to_owned)
-        .ok_or_else(|| refuse("no data.pkl".to_owned()))?;
+        .ok_or("no data.pkl")?;
     let folder = pickle.trim_end_matches("data.pkl").to_owned();
-    let program = unpack(&mut archive, &pickle).map_err(refuse)?;
-    let top = Machine::new(&program)
-        .run()
-        .ok_or_else(|| refuse("a data.pkl that is no dictionary of tensors".to_owned()))?;
-    let Value::Items(items) = top else {
-        return Err(refuse(
-            "a data.pkl that is no dictionary of tensors".to_owned(),
-        ));
+    let program = unpack(&mut archive, &pickle)?;
+    let Some(Value::Items(items)) = Machine::new(&program).run() else {
+        return Err(OTHER.to_owned());
     };
     let mut storages: HashMap<String, Vec<u8>> = HashMap::new();
     let mut found = BTreeMap::new();
     for pair in items.chunks_exact(2) {
-        let [
-            Value::Text(name),
-            Value::Tensor {
-                kind,
-                file,
-                offset,
-                shape,
-                stride,
-            },
-        ] = pair
-        else {
+        let [Value::Text(name), Value::Tensor { kind, file, offset, shape, stride }] = pair else {
             continue;
         };
-        let Some(kind) = kind_of(kind) else {
+        let Some(precision) = precision(kind) else {
             continue;
         };
         if !storages.contains_key(file) {
-            let bytes = unpack(&mut archive, &format!("{folder}data/{file}")).map_err(refuse)?;
+            let bytes = unpack(&mut archive, &format!("{folder}data/{file}"))?;
             storages.insert(file.clone(), bytes);
         }
-        let tensor = view(&storages[file], kind, *offset, shape, stride)
-            .ok_or_else(|| refuse(format!("too few values for tensor `{name}`")))?;
+        let bytes = view(&storages[file], precision, *offset, shape, stride)
+            .ok_or_else(|| format!("too few values for tensor `{name}`"))?;
+        let tensor = PthTensor { precision, shape: shape.clone(), bytes: bytes.to_vec() };
         found.insert(name.clone(), tensor);
     }
     Ok(found)
 }
 
 fn unpack(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>, String> {
-    let entry = archive
-        .by_name(name)
-        .map_err(|error| format!("no readable entry `{name}` ({error})"))?;
+    let entry =
+        archive.by_name(name).map_err(|error| format!("no readable entry `{name}` ({error})"))?;
     let mut bytes = Vec::new();
     entry
         .take(LARGEST)
@@ -108,17 +116,23 @@ fn unpack(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-fn kind_of(storage: &str) -> Option<Kind> {
+fn precision(storage: &str) -> Option<Precision> {
     match storage {
-        "torch HalfStorage" => Some(Kind::Half),
-        "torch FloatStorage" => Some(Kind::Float),
-        "torch DoubleStorage" => Some(Kind::Double),
+        "torch HalfStorage" => Some(Precision::Half),
+        "torch FloatStorage" => Some(Precision::Single),
+        "torch DoubleStorage" => Some(Precision::Double),
         _ => None,
     }
 }
 
-/// The contiguous part of a storage; `None` where it is too short or not contiguous.
-fn view(bytes: &[u8], kind: Kind, offset: usize, shape: &[i64], stride: &[i64]) -> Option<Tensor> {
+/// The contiguous part of a storage; `None` if it is too short or not contiguous.
+fn view<'a>(
+    bytes: &'a [u8],
+    precision: Precision,
+    offset: usize,
+    shape: &[i64],
+    stride: &[i64],
+) -> Option<&'a [u8]> {
     if shape.len() != stride.len() {
         return None;
     }
@@ -129,11 +143,10 @@ fn view(bytes: &[u8], kind: Kind, offset: usize, shape: &[i64], stride: &[i64]) 
         }
         step = step.checked_mul(*size)?;
     }
-    let width = kind.elt_size_in_bytes();
+    let width = precision.bytes();
     let start = offset.checked_mul(width)?;
     let end = start.checked_add(usize::try_from(step).ok()?.checked_mul(width)?)?;
-    let tensor = Tensor::f_from_data_size(bytes.get(start..end)?, shape, kind).ok()?;
-    Some(tensor.to_kind(Kind::Float))
+    bytes.get(start..end)
 }
 
 /// The stack machine.
@@ -151,28 +164,20 @@ fn weight(value: &Value, deepest: usize) -> Option<usize> {
     match value {
         Value::Tuple(items) | Value::Items(items) => {
             let deepest = deepest.checked_sub(1)?;
-            items
-                .iter()
-                .try_fold(1, |sum, item| Some(sum + weight(item, deepest)?))
+            items.iter().try_fold(1, |sum, item| Some(sum + weight(item, deepest)?))
         }
         Value::Text(text) | Value::Global(text) => Some(1 + text.len() / 16),
         Value::Storage(kind, file) => Some(1 + (kind.len() + file.len()) / 16),
-        Value::Tensor {
-            kind, file, shape, ..
-        } => Some(1 + (kind.len() + file.len()) / 16 + shape.len()),
+        Value::Tensor { kind, file, shape, .. } => {
+            Some(1 + (kind.len() + file.len()) / 16 + shape.len())
+        }
         Value::Mark | Value::None | Value::Number(_) => Some(1),
     }
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a [u8]) -> Self {
-        Self {
-            program,
-            at: 0,
-            stack: Vec::new(),
-            memo: HashMap::new(),
-            left: MOST,
-        }
+        Self { program, at: 0, stack: Vec::new(), memo: HashMap::new(), left: MOST }
     }
 
     /// Takes the weight of a value from what may be made.
@@ -304,10 +309,7 @@ impl<'a> Machine<'a> {
     }
 
     fn since_mark(&mut self) -> Option<Vec<Value>> {
-        let mark = self
-            .stack
-            .iter()
-            .rposition(|value| matches!(value, Value::Mark))?;
+        let mark = self.stack.iter().rposition(|value| matches!(value, Value::Mark))?;
         let items = self.stack.split_off(mark + 1);
         self.stack.pop();
         Some(items)
@@ -384,21 +386,27 @@ mod tests {
     /// Tensors of three types, two in one storage, in the form that torch.save gives them.
     const SMALL: &[u8] = include_bytes!("../../tests/corpus/weights/small.pth");
 
-    fn read(bytes: &[u8]) -> Result<BTreeMap<String, Tensor>, EncoderError> {
-        tensors(bytes, Path::new("small.pth"))
-    }
-
     #[test]
     fn tensors_come_with_names_shapes_and_values() {
-        let found = read(SMALL).unwrap();
+        let found = tensors(SMALL).unwrap();
         let names: Vec<&str> = found.keys().map(String::as_str).collect();
-        // Counters are left out: no layer has them.
+        // Counters are left out, because no layer has them.
         assert_eq!(names, ["bn1.bias", "conv1.weight", "half"]);
-        let values = |name: &str| Vec::<f32>::try_from(found[name].reshape([-1])).unwrap();
-        assert_eq!(found["conv1.weight"].size(), [2, 3]);
-        assert_eq!(values("conv1.weight"), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        assert_eq!(values("bn1.bias"), [-7.0, 0.5]);
-        assert_eq!(values("half"), [0.25, -2.0]);
+        let single = |values: &[f32]| -> Vec<u8> {
+            values.iter().flat_map(|value| value.to_le_bytes()).collect()
+        };
+        let weight = &found["conv1.weight"];
+        assert_eq!((weight.precision, &weight.shape[..]), (Precision::Single, &[2, 3][..]));
+        assert_eq!(weight.bytes, single(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+        let bias = [-7.0_f64, 0.5];
+        let bias = match found["bn1.bias"].precision {
+            Precision::Double => bias.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            _ => single(&bias.map(|value| value as f32)),
+        };
+        assert_eq!(found["bn1.bias"].bytes, bias);
+        // 0.25 and -2 in half precision.
+        assert_eq!(found["half"].precision, Precision::Half);
+        assert_eq!(found["half"].bytes, [0x00, 0x34, 0x00, 0xc0]);
     }
 
     #[test]
@@ -416,20 +424,20 @@ mod tests {
 
     #[test]
     fn a_shape_without_its_strides_is_refused() {
-        assert!(view(&[0; 64], Kind::Float, 0, &[2, 8], &[1]).is_none());
-        assert!(view(&[0; 64], Kind::Float, 0, &[2, 8], &[8, 1]).is_some());
+        assert!(view(&[0; 64], Precision::Single, 0, &[2, 8], &[1]).is_none());
+        assert!(view(&[0; 64], Precision::Single, 0, &[2, 8], &[8, 1]).is_some());
     }
 
     #[test]
     fn a_damaged_archive_is_refused_and_never_panics() {
         for end in 0..SMALL.len() {
-            assert!(read(&SMALL[..end]).is_err(), "the first {end} bytes");
+            assert!(tensors(&SMALL[..end]).is_err(), "the first {end} bytes");
         }
         for at in 0..SMALL.len() {
             let mut damaged = SMALL.to_vec();
             damaged[at] ^= 0x55;
             // Some bytes do not matter; what counts is that none of them is fatal.
-            let _ = read(&damaged);
+            let _ = tensors(&damaged);
         }
     }
 }

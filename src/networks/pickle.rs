@@ -1,5 +1,5 @@
 //! What `torch.save` writes of a dictionary of tensors: a zip archive with a pickle of the dictionary
-//! and the bytes of each storage in a file of its own.
+//! and the bytes of each storage in its own file.
 //!
 //! A pickle is a program for a stack machine. Only the instructions that such dictionaries need are
 //! carried out; nothing is ever called, and how deep values nest and how much is copied is bounded, so a hostile
@@ -60,10 +60,10 @@ pub(super) fn tensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tens
     let program = unpack(&mut archive, &pickle).map_err(refuse)?;
     let top = Machine::new(&program)
         .run()
-        .ok_or_else(|| refuse("a data.pkl that is no dictionary of tensors".to_owned()))?;
+        .ok_or_else(|| refuse("a data.pkl that is not a dictionary of tensors".to_owned()))?;
     let Value::Items(items) = top else {
         return Err(refuse(
-            "a data.pkl that is no dictionary of tensors".to_owned(),
+            "a data.pkl that is not a dictionary of tensors".to_owned(),
         ));
     };
     let mut storages: HashMap<String, Vec<u8>> = HashMap::new();

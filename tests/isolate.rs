@@ -143,7 +143,7 @@ fn a_killed_worker_fails_its_cell_and_is_replaced() {
     let killed =
         "its worker process was ended by signal 9 (killed, as systems do when memory runs out)";
     let aborted =
-        "its worker process was ended by signal 6 (it gave up, as for want of memory or stack)";
+        "its worker process was ended by signal 6 (it gave up, as when memory or stack run out)";
     let expected = [
         ("lstwsvm", ""),
         ("k-npsvcpp", killed),

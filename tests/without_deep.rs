@@ -35,6 +35,32 @@ fn their_cost_is_known_all_the_same() {
     assert!(ended.out.contains("cross-entropy; about"), "{}", ended.out);
 }
 
+/// Neither images nor weights are looked into: these files hold nothing that could be.
+#[test]
+fn a_plan_encodes_no_image() {
+    let folder = Folder::new();
+    for (list, number) in [("train1", 0), ("test1", 1)] {
+        let names = ["dotted", "striped"].map(|class| format!("{class}/{class}_{number}.png"));
+        for name in &names {
+            folder.write(&format!("data/dtd/images/{name}"), "not an image");
+        }
+        folder.write(&format!("data/dtd/labels/{list}.txt"), names.join("\n"));
+    }
+    folder.write("data/weights/tiny.safetensors", "not weights");
+    folder.write(
+        "spec.yaml",
+        "name: images\n\
+         datasets: [dtd: {encoder: {network: resnet18, size: 64, weights: tiny.safetensors}}]\n\
+         methods: [cross-entropy, d-npsvcpp]\n",
+    );
+    let ended = folder.run("check spec.yaml --data data --offline");
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    for said in ["d-npsvcpp; about", " per job", "2 cells"] {
+        assert!(ended.out.contains(said), "{said}\n{}", ended.out);
+    }
+    assert!(!ended.err.contains("encoding"), "{}", ended.err);
+}
+
 #[test]
 fn their_parameters_are_checked_all_the_same() {
     let folder = Folder::new();

@@ -5,6 +5,7 @@
 
 pub mod cost;
 pub mod criteria;
+mod parameters;
 mod svm;
 mod trace;
 
@@ -193,6 +194,7 @@ fn network<P: Parameters>() -> Entry {
         defaults: || to_value(&P::default()),
         point: Box::new(|params| {
             let parameters: P = serde_json::from_value(params.clone())?;
+            parameters.check_ranges()?;
             let params = to_value(&parameters);
             let criterion: Criterion = parameters.into();
             criterion.check()?;

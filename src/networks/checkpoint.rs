@@ -70,7 +70,7 @@ pub(super) fn cell_of(path: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-/// Puts what is stored into `tensors`; `None` where there is no checkpoint. One that is damaged or of
+/// Puts what is stored into `tensors`; `None` without a checkpoint. One that is damaged or of
 /// another training is refused: a training that silently starts over would hide that hours are lost.
 pub(super) fn load(
     path: &Path,

@@ -24,7 +24,7 @@ use npsvc::Seed;
 pub enum NoDevice {
     /// This build trains no networks.
     NotBuilt,
-    /// There is no such device, for this reason.
+    /// This machine lacks the device, for this reason.
     NotFound(String),
 }
 

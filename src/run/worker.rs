@@ -63,7 +63,7 @@ pub(super) enum Answer {
     Refused(String),
 }
 
-/// A cell that ended, and the files beside its record.
+/// A cell that ended, and the files next to its record.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Done {
     pub record: Record,
@@ -230,7 +230,7 @@ fn ending(status: Option<ExitStatus>) -> String {
     #[cfg(unix)]
     if let Some(signal) = status.and_then(|s| std::os::unix::process::ExitStatusExt::signal(&s)) {
         let meaning = match signal {
-            6 => " (it gave up, as for want of memory or stack)",
+            6 => " (it gave up, as when memory or stack run out)",
             9 => " (killed, as systems do when memory runs out)",
             11 => " (a wrong memory access)",
             _ => "",

@@ -82,6 +82,7 @@ mod training_set;
 
 pub use certificate::{Certificate, Termination};
 pub use error::{BadParameter, DataError, FitError};
+pub use faer;
 pub use kernel::{Kernel, Width};
 pub use method::{Fit, FitOptions, Info, Iteration, Method, TraceRow};
 pub use methods::{

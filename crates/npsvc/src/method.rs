@@ -194,7 +194,7 @@ impl<'a> FitOptions<'a> {
     }
 
     /// Threads for this fit: those of the chain in a sweep, otherwise those of the set.
-    pub(crate) fn par(&self, set: &TrainingSet) -> Par {
+    pub fn par(&self, set: &TrainingSet) -> Par {
         self.chain.as_ref().map_or(set.par(), |chain| chain.par)
     }
 }

@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use npsvc::params::Range;
+use npsvc::params::Ranges;
 use npsvc::{BadParameter, Scheme, Shape};
 
 use super::Cost;
@@ -32,7 +32,7 @@ pub const NEEDS_DEEP: &str = "needs a program built with `--features deep`";
 
 /// The parameters of a criterion as a spec writes them.
 pub trait Parameters:
-    Serialize + DeserializeOwned + JsonSchema + Clone + Default + Into<Criterion> + 'static
+    Serialize + DeserializeOwned + JsonSchema + Clone + Default + Ranges + Into<Criterion> + 'static
 {
     /// Name in specs, such as `cross-entropy`.
     const NAME: &'static str;
@@ -111,13 +111,17 @@ impl Criterion {
         }
     }
 
-    /// Names the first parameter that is out of its range.
+    /// Names the first parameter outside its range that is not the criterion's own.
     pub fn check(&self) -> Result<(), BadParameter> {
-        Range::Above(0.0).check("lr", self.lr)?;
-        self.network.check()?;
-        self.training.check()?;
+        self.network.check_ranges().map_err(|error| error.inside("network"))?;
+        self.training.check_ranges().map_err(|error| error.inside("training"))?;
         match &self.loss {
-            Loss::Softmax(margin) => margin.check(),
+            Loss::Softmax(Margin::Angular { margin, .. }) => {
+                let is_acute = *margin < std::f64::consts::FRAC_PI_2;
+                let expected = "at least 0, below a right angle";
+                BadParameter::unless(is_acute, "margin", margin, expected)
+            }
+            Loss::Softmax(Margin::None | Margin::Additive { .. }) => Ok(()),
             Loss::Hyperplanes(hyperplanes) => hyperplanes.check(),
         }
     }
@@ -135,56 +139,13 @@ impl Criterion {
     }
 }
 
-impl Network {
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.hidden >= 1, "network.hidden", 0, "at least 1")?;
-        BadParameter::unless(self.z >= 1, "network.z", 0, "at least 1")?;
-        Range::Below(0.0, 1.0).check("network.dropout", self.dropout)
-    }
-}
-
-impl Training {
-    fn check(&self) -> Result<(), BadParameter> {
-        BadParameter::unless(self.epochs >= 1, "training.epochs", 0, "at least 1")?;
-        // Batch norm has no variance of a single sample.
-        let batch = self.batch;
-        BadParameter::unless(batch >= 2, "training.batch", batch, "at least 2")?;
-        Range::AtLeast(0.0).check("training.min_lr", self.min_lr)?;
-        Range::Below(0.0, 1.0).check("training.momentum", self.momentum)?;
-        Range::AtLeast(0.0).check("training.weight_decay", self.weight_decay)
-    }
-}
-
-impl Margin {
-    fn check(self) -> Result<(), BadParameter> {
-        match self {
-            Self::None => Ok(()),
-            Self::Additive { scale, margin } => {
-                Range::Above(0.0).check("scale", scale)?;
-                Range::AtLeast(0.0).check("margin", margin)
-            }
-            Self::Angular { scale, margin } => {
-                Range::Above(0.0).check("scale", scale)?;
-                let is_acute = (0.0..std::f64::consts::FRAC_PI_2).contains(&margin);
-                let expected = "at least 0, below a right angle";
-                BadParameter::unless(is_acute, "margin", margin, expected)
-            }
-        }
-    }
-}
-
 impl Hyperplanes {
     fn check(&self) -> Result<(), BadParameter> {
-        Range::Above(0.0).check("c", self.c)?;
-        Range::Above(0.0).check("margin", self.margin)?;
-        Range::Above(0.0).check("loss_scale.near", self.scale.near)?;
-        Range::Above(0.0).check("loss_scale.far", self.scale.far)?;
-        let Some(TauStep { gamma, momentum, .. }) = &self.tau_step else {
+        self.scale.check_ranges().map_err(|error| error.inside("loss_scale"))?;
+        let Some(TauStep { gamma, .. }) = &self.tau_step else {
             return Ok(());
         };
-        Range::AtLeast(0.0).check("gamma.max", gamma.max)?;
-        BadParameter::unless(gamma.t_max != Some(0), "gamma.t_max", 0, "at least 1")?;
-        Range::AtLeast(0.0).check("gamma.epsilon", gamma.epsilon)?;
-        Range::AboveUpTo(0.0, 1.0).check("tau_momentum", *momentum)
+        gamma.check_ranges().map_err(|error| error.inside("gamma"))?;
+        BadParameter::unless(gamma.t_max != Some(0), "gamma.t_max", 0, "at least 1")
     }
 }

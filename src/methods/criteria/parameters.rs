@@ -12,28 +12,24 @@
 //! their order and their defaults.
 
 use npsvc::Scheme;
+use npsvc::params::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::methods::parameters::spec_parameters;
 
 use super::{Criterion, Hyperplanes, Loss, Margin, Parameters, TauStep};
 
 /// The paper gives no margin; this is the one of the authors' code.
 const MARGIN: f64 = 16.0;
 
-/// Parameters of a network under cross-entropy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct CrossEntropy {
-    /// Learning rate at the start.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub lr: f64,
-    pub network: Network,
-    pub training: Training,
-}
-
-impl Default for CrossEntropy {
-    fn default() -> Self {
-        Self { lr: 1e-3, network: Network::default(), training: Training::default() }
+spec_parameters! {
+    /// Parameters of a network under cross-entropy.
+    pub struct CrossEntropy {
+        /// Learning rate at the start.
+        lr: f64 = 1e-3, Range::Above(0.0);
+        network: Network = Network::default();
+        training: Training = Training::default();
     }
 }
 
@@ -55,32 +51,17 @@ impl From<CrossEntropy> for Criterion {
     }
 }
 
-/// Parameters of a network under ArcFace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ArcFace {
-    /// What cosines are multiplied by.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub scale: f64,
-    /// What the angle of the right class must make up for, in radians.
-    #[schemars(range(min = 0.0))]
-    pub margin: f64,
-    /// Learning rate at the start.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub lr: f64,
-    pub network: Network,
-    pub training: Training,
-}
-
-impl Default for ArcFace {
-    fn default() -> Self {
-        Self {
-            scale: 64.0,
-            margin: 0.5,
-            lr: 1e-3,
-            network: Network::default(),
-            training: Training::default(),
-        }
+spec_parameters! {
+    /// Parameters of a network under ArcFace.
+    pub struct ArcFace {
+        /// What cosines are multiplied by.
+        scale: f64 = 64.0, Range::Above(0.0);
+        /// What the angle of the right class must make up for, in radians.
+        margin: f64 = 0.5, Range::AtLeast(0.0);
+        /// Learning rate at the start.
+        lr: f64 = 1e-3, Range::Above(0.0);
+        network: Network = Network::default();
+        training: Training = Training::default();
     }
 }
 
@@ -104,32 +85,17 @@ impl From<ArcFace> for Criterion {
     }
 }
 
-/// Parameters of a network under AM-softmax.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AmSoftmax {
-    /// What cosines are multiplied by.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub scale: f64,
-    /// What the cosine of the right class must make up for.
-    #[schemars(range(min = 0.0))]
-    pub margin: f64,
-    /// Learning rate at the start.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub lr: f64,
-    pub network: Network,
-    pub training: Training,
-}
-
-impl Default for AmSoftmax {
-    fn default() -> Self {
-        Self {
-            scale: 30.0,
-            margin: 0.35,
-            lr: 1e-3,
-            network: Network::default(),
-            training: Training::default(),
-        }
+spec_parameters! {
+    /// Parameters of a network under AM-softmax.
+    pub struct AmSoftmax {
+        /// What cosines are multiplied by.
+        scale: f64 = 30.0, Range::Above(0.0);
+        /// What the cosine of the right class must make up for.
+        margin: f64 = 0.35, Range::AtLeast(0.0);
+        /// Learning rate at the start.
+        lr: f64 = 1e-3, Range::Above(0.0);
+        network: Network = Network::default();
+        training: Training = Training::default();
     }
 }
 
@@ -152,34 +118,18 @@ impl From<AmSoftmax> for Criterion {
     }
 }
 
-/// Parameters of DTWSVN.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Dtwsvn {
-    /// Weight of the dissimilarity loss.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub c: f64,
-    /// `s`, how far hyperplanes are to be from the samples of the other side.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub margin: f64,
-    pub scheme: Scheme,
-    /// Learning rate at the start.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub lr: f64,
-    pub network: Network,
-    pub training: Training,
-}
-
-impl Default for Dtwsvn {
-    fn default() -> Self {
-        Self {
-            c: 1.0,
-            margin: MARGIN,
-            scheme: Scheme::Ovr,
-            lr: 1e-3,
-            network: Network::default(),
-            training: Training::default(),
-        }
+spec_parameters! {
+    /// Parameters of DTWSVN.
+    pub struct Dtwsvn {
+        /// Weight of the dissimilarity loss.
+        c: f64 = 1.0, Range::Above(0.0);
+        /// `s`, how far hyperplanes are to be from the samples of the other side.
+        margin: f64 = MARGIN, Range::Above(0.0);
+        scheme: Scheme = Scheme::Ovr;
+        /// Learning rate at the start.
+        lr: f64 = 1e-3, Range::Above(0.0);
+        network: Network = Network::default();
+        training: Training = Training::default();
     }
 }
 
@@ -209,52 +159,29 @@ impl From<Dtwsvn> for Criterion {
     }
 }
 
-/// Parameters of D-NPSVC++.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DNpsvcpp {
-    /// Weight of the dissimilarity loss.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub c: f64,
-    /// `s`, how far hyperplanes are to be from the samples of the other side.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub margin: f64,
-    pub gamma: Gamma,
-    /// `beta`: 0.85 is the paper's text, 0.4 the authors' code.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0))]
-    pub tau_momentum: f64,
-    #[serde(skip_serializing_if = "is_default")]
-    pub tau_gradient: TauGradient,
-    #[serde(skip_serializing_if = "is_default")]
-    pub second_pass: SecondPass,
-    #[serde(skip_serializing_if = "is_default")]
-    pub hinge: Hinge,
-    #[serde(skip_serializing_if = "is_default")]
-    pub loss_scale: LossScale,
-    pub scheme: Scheme,
-    /// Learning rate at the start.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub lr: f64,
-    pub network: Network,
-    pub training: Training,
-}
-
-impl Default for DNpsvcpp {
-    fn default() -> Self {
-        Self {
-            c: 1.0,
-            margin: MARGIN,
-            gamma: Gamma::default(),
-            tau_momentum: 0.85,
-            tau_gradient: TauGradient::Exact,
-            second_pass: SecondPass::Layers,
-            hinge: Hinge::Clipped,
-            loss_scale: LossScale::default(),
-            scheme: Scheme::Ovr,
-            lr: 1e-3,
-            network: Network::default(),
-            training: Training::default(),
-        }
+spec_parameters! {
+    /// Parameters of D-NPSVC++.
+    pub struct DNpsvcpp {
+        /// Weight of the dissimilarity loss.
+        c: f64 = 1.0, Range::Above(0.0);
+        /// `s`, how far hyperplanes are to be from the samples of the other side.
+        margin: f64 = MARGIN, Range::Above(0.0);
+        gamma: Gamma = Gamma::default();
+        /// `beta`: 0.85 is the paper's text, 0.4 the authors' code.
+        tau_momentum: f64 = 0.85, Range::AboveUpTo(0.0, 1.0);
+        #[serde(skip_serializing_if = "is_default")]
+        tau_gradient: TauGradient = TauGradient::Exact;
+        #[serde(skip_serializing_if = "is_default")]
+        second_pass: SecondPass = SecondPass::Layers;
+        #[serde(skip_serializing_if = "is_default")]
+        hinge: Hinge = Hinge::Clipped;
+        #[serde(skip_serializing_if = "is_default")]
+        loss_scale: LossScale = LossScale::default();
+        scheme: Scheme = Scheme::Ovr;
+        /// Learning rate at the start.
+        lr: f64 = 1e-3, Range::Above(0.0);
+        network: Network = Network::default();
+        training: Training = Training::default();
     }
 }
 
@@ -325,62 +252,43 @@ pub enum Hinge {
     Unclipped,
 }
 
-/// What the two losses are multiplied by; 3.1415926 and 2.7182818 in the authors' code.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct LossScale {
-    /// Of the similarity loss.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub near: f64,
-    /// Of the dissimilarity loss.
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    pub far: f64,
-}
-
-impl Default for LossScale {
-    fn default() -> Self {
-        Self { near: 1.0, far: 1.0 }
+spec_parameters! {
+    /// What the two losses are multiplied by; 3.1415926 and 2.7182818 in the authors' code.
+    pub struct LossScale {
+        /// Of the similarity loss.
+        near: f64 = 1.0, Range::Above(0.0);
+        /// Of the dissimilarity loss.
+        far: f64 = 1.0, Range::Above(0.0);
     }
 }
 
-/// `gamma_p = max/2 (1 + cos(p pi / t_max)) + epsilon` in epoch `p`: the weight of the objectives
-/// against the gradient norm in the tau-step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Gamma {
-    /// The paper gives no value; docs/fidelity.md says how this one was picked.
-    #[schemars(range(min = 0.0))]
-    pub max: f64,
-    /// Half a period in epochs; all epochs if left out. The authors' code has 25.
-    #[schemars(range(min = 1))]
-    pub t_max: Option<usize>,
-    #[schemars(range(min = 0.0))]
-    pub epsilon: f64,
-}
-
-impl Default for Gamma {
-    fn default() -> Self {
-        Self { max: 1e-4, t_max: None, epsilon: 1e-6 }
+spec_parameters! {
+    /// `gamma_p = max/2 (1 + cos(p pi / t_max)) + epsilon` in epoch `p`: the weight of the objectives
+    /// against the gradient norm in the tau-step.
+    pub struct Gamma {
+        /// The paper gives no value; docs/fidelity.md says how this one was picked.
+        max: f64 = 1e-4, Range::AtLeast(0.0);
+        /// Half a period in epochs; all epochs if left out. The authors' code has 25.
+        #[schemars(range(min = 1))]
+        t_max: Option<usize> = None;
+        epsilon: f64 = 1e-6, Range::AtLeast(0.0);
     }
 }
 
-/// The layers on top of the prior encoder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Network {
-    /// Width of the hidden layer.
-    #[schemars(range(min = 1))]
-    pub hidden: usize,
-    /// Dimensions of the representation `z`.
-    #[schemars(range(min = 1))]
-    pub z: usize,
-    /// Share of the values that dropout sets to zero.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
-    pub dropout: f64,
-    pub hypothesis: Hypothesis,
-    /// Normalise `[z, phi]` before the hyperplanes, as the paper does.
-    #[serde(skip_serializing_if = "is_true")]
-    pub layer_norm: bool,
+spec_parameters! {
+    /// The layers on top of the prior encoder.
+    pub struct Network {
+        /// Width of the hidden layer.
+        hidden: usize = 512, Range::Count(1);
+        /// Dimensions of the representation `z`.
+        z: usize = 128, Range::Count(1);
+        /// Share of the values that dropout sets to zero.
+        dropout: f64 = 0.25, Range::Below(0.0, 1.0);
+        hypothesis: Hypothesis = Hypothesis::Both;
+        /// Normalise `[z, phi]` before the hyperplanes, as the paper does.
+        #[serde(skip_serializing_if = "is_true")]
+        layer_norm: bool = true;
+    }
 }
 
 fn is_true(value: &bool) -> bool {
@@ -389,12 +297,6 @@ fn is_true(value: &bool) -> bool {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Self { hidden: 512, z: 128, dropout: 0.25, hypothesis: Hypothesis::Both, layer_norm: true }
-    }
 }
 
 /// What the hyperplanes see.
@@ -410,37 +312,31 @@ pub enum Hypothesis {
     Phi,
 }
 
-/// How a network is trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Training {
-    /// Passes through the training samples.
-    #[schemars(range(min = 1))]
-    pub epochs: usize,
-    /// Samples of a mini-batch.
-    #[schemars(range(min = 2))]
-    pub batch: usize,
-    /// Where the cosine annealing of the learning rate ends.
-    #[schemars(range(min = 0.0))]
-    pub min_lr: f64,
-    /// Momentum of the gradient descent.
-    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
-    pub momentum: f64,
-    #[schemars(range(min = 0.0))]
-    pub weight_decay: f64,
-    /// First epochs, in which the prior encoder is trained too; then it is frozen. Means nothing for
-    /// given vectors.
-    #[schemars(range(min = 0))]
-    pub fine_tune: usize,
-    /// Has no effect: the features of a frozen prior encoder are always computed once. Older specs have it.
-    pub keep_features: bool,
-    /// What the batch norms of the prior encoder do once it is frozen.
-    #[serde(skip_serializing_if = "is_default")]
-    pub frozen_batch_norms: FrozenBatchNorms,
-    /// Convolutions of a prior encoder under training in half precision (bfloat16), all else in single
-    /// precision. Faster on graphics processors that have it; other last digits.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub mixed_precision: bool,
+spec_parameters! {
+    /// How a network is trained.
+    pub struct Training {
+        /// Passes through the training samples.
+        epochs: usize = 50, Range::Count(1);
+        /// Samples of a mini-batch.
+        batch: usize = 64, Range::Count(2);
+        /// Where the cosine annealing of the learning rate ends.
+        min_lr: f64 = 1e-5, Range::AtLeast(0.0);
+        /// Momentum of the gradient descent.
+        momentum: f64 = 0.9, Range::Below(0.0, 1.0);
+        weight_decay: f64 = 1e-4, Range::AtLeast(0.0);
+        /// First epochs, in which the prior encoder is trained too; then it is frozen. Means nothing for
+        /// given vectors.
+        fine_tune: usize = 10;
+        /// Has no effect: the features of a frozen prior encoder are always computed once. Older specs have it.
+        keep_features: bool = true;
+        /// What the batch norms of the prior encoder do once it is frozen.
+        #[serde(skip_serializing_if = "is_default")]
+        frozen_batch_norms: FrozenBatchNorms = FrozenBatchNorms::Evaluation;
+        /// Convolutions of a prior encoder under training in half precision (bfloat16), all else in single
+        /// precision. Faster on graphics processors that have it; other last digits.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        mixed_precision: bool = false;
+    }
 }
 
 /// What the batch norms of a frozen encoder do.
@@ -452,20 +348,4 @@ pub enum FrozenBatchNorms {
     Evaluation,
     /// They use and follow the batch, as in the authors' code. Then no features can be kept.
     Training,
-}
-
-impl Default for Training {
-    fn default() -> Self {
-        Self {
-            epochs: 50,
-            batch: 64,
-            min_lr: 1e-5,
-            momentum: 0.9,
-            weight_decay: 1e-4,
-            fine_tune: 10,
-            keep_features: true,
-            frozen_batch_norms: FrozenBatchNorms::Evaluation,
-            mixed_precision: false,
-        }
-    }
 }

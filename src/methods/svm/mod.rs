@@ -16,19 +16,16 @@ use npsvc::{BadParameter, ChainKey, Fit, FitError, FitOptions, Info, Method, Sha
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-npsvc::parameters! {
+use super::parameters::spec_parameters;
+
+spec_parameters! {
     /// Parameters of the support vector machine.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-    #[serde(deny_unknown_fields, default)]
     pub struct Svm {
         /// Penalty for margin violations.
-        #[schemars(transform = Range::Above(0.0))]
         c: f64 = 1.0, Range::Above(0.0);
         /// Largest accepted violation of the optimality condition.
-        #[schemars(transform = Range::Above(0.0))]
         tolerance: f64 = 1e-3, Range::Above(0.0);
         /// Largest number of steps per pair of classes; only `smo` obeys it.
-        #[schemars(transform = Range::Count(1))]
         max_iter: usize = 10_000_000, Range::Count(1);
         /// Solver of the two-class problems.
         engine: Engine = Engine::Smo;

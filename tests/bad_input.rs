@@ -366,7 +366,7 @@ fn features_too_large_for_a_kernel_fail_in_words() {
             &run.out,
             &[
                 "0 cells done, 10 failed, 0 skipped, 0 left",
-                "the kernel matrix holds a value that is not finite; scale the features down",
+                "the kernel matrix contains a value that is not finite; scale the features down",
             ],
         );
         assert!(!run.err.contains("passed over"), "{}", run.err);

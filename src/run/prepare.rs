@@ -72,8 +72,6 @@ impl Source {
     pub(super) fn explain(&self, error: &FitError) -> String {
         match error {
             FitError::EmptyClass { class } => self.empty_class(*class),
-            FitError::Rank { .. } => format!("{error}; lower `d` or raise `jitter`"),
-            FitError::Singular => format!("{error}; raise `jitter`"),
             other => other.to_string(),
         }
     }

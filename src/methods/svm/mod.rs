@@ -10,6 +10,8 @@
 //! The certificate sums over the pairs. It is computed from the shared kernel matrix for every engine.
 
 mod engines;
+#[cfg(test)]
+mod tests;
 
 use npsvc::params::{Range, Ranges};
 use npsvc::{BadParameter, ChainKey, Fit, FitError, FitOptions, Info, Method, Shape, TrainingSet};

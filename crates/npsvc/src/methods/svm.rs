@@ -9,9 +9,9 @@
 //! over the samples of both classes. The class that wins most pairs is predicted. Unlike the nonparallel
 //! methods, one hyperplane separates two classes instead of approximating one.
 
-use faer::{Mat, Par};
-use rayon::prelude::*;
+use faer::Mat;
 
+use crate::algebra::each;
 use crate::model::{KernelMachine, Rule, pairs};
 use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::smo::{Solution, StopRule, SvmDual};
@@ -88,11 +88,8 @@ impl Svm {
                 Err(FitError::NotFinite)
             }
         };
-        let solved: Vec<Result<Solution, FitError>> = match options.par(set) {
-            Par::Seq => pairs.iter().map(solve).collect(),
-            Par::Rayon(_) => pairs.par_iter().map(solve).collect(),
-        };
-        let solved: Vec<Solution> = solved.into_iter().collect::<Result<_, _>>()?;
+        let solved = each(options.par(set), &pairs, solve).into_iter();
+        let solved: Vec<Solution> = solved.collect::<Result<_, _>>()?;
         // One column of coefficients per pair, zero for the samples of other classes.
         let mut coefficients = Mat::zeros(n, solved.len());
         for (pair, ((_, samples), solution)) in pairs.iter().zip(&solved).enumerate() {

@@ -40,9 +40,8 @@ pub(super) fn fit(
         return iterate(parameters, set, start, options, Walk::new(None)).map(|(fit, _)| fit);
     };
     let mut path = Path::new(chain.path.take(), parameters, start);
-    let known = path.finished(parameters).cloned();
-    let fit = match known {
-        Some(fit) => fit,
+    let fit = match path.finished(parameters) {
+        Some(fit) => fit.clone(),
         None => {
             let walk = Walk::new(Some(&mut path));
             let (fit, largest) = iterate(parameters, set, start, options, walk)?;
@@ -105,20 +104,12 @@ fn iterate(
         termination: Termination::of(converged, Termination::IterationLimit, [row.primal; 3]),
         ..row.certificate()
     };
-    let fit = Fit {
-        machine: algorithm.machine(&turn, &frame)?,
-        certificate,
-        trace,
-        representation: Some(representation(&frame, parameters.bias)),
-    };
-    Ok((fit, largest))
-}
-
-/// The representation of a frame. A constant feature adds the sums of its columns.
-fn representation(frame: &Frame, bias: bool) -> Representation {
+    let machine = algorithm.machine(&turn, &frame)?;
     let frame = frame.at.transpose().to_owned();
-    let offsets = column_sums(frame.as_ref(), bias);
-    Representation { frame, offsets }
+    // A constant feature adds the sums of the frame's columns.
+    let offsets = column_sums(frame.as_ref(), parameters.bias);
+    let representation = Some(Representation { frame, offsets });
+    Ok((Fit { machine, certificate, trace, representation }, largest))
 }
 
 /// `U`, `V` and `P` of one iteration, and what the weights are chosen by.
@@ -314,7 +305,7 @@ impl<'a> Algorithm<'a> {
         let pu = product(frame.atk.as_ref(), turn.u.b.as_ref(), self.par);
         let norm = |l| (turn.squared_w(l, &pu) + turn.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        self.parameters.planes().machine_with_norms(turn.u.b.clone(), norms)
+        self.parameters.planes().machine(turn.u.b.clone(), norms)
     }
 }
 

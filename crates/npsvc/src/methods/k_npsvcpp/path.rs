@@ -101,21 +101,18 @@ impl Path {
 pub(super) struct Walk<'a> {
     /// `None` if nothing is kept.
     path: Option<&'a mut Path>,
-    /// Number of steps that another fit has computed and this one has used.
-    known: usize,
-    /// Whether all steps so far were known.
-    is_known: bool,
+    /// Number of steps so far.
+    steps: usize,
 }
 
 impl<'a> Walk<'a> {
     pub fn new(path: Option<&'a mut Path>) -> Self {
-        Self { path, known: 0, is_known: true }
+        Self { path, steps: 0 }
     }
 
     /// The next step, if another fit has computed it.
     fn known(&self) -> Option<&Step> {
-        let path = self.path.as_ref().filter(|_| self.is_known)?;
-        path.steps.get(self.known)
+        self.path.as_ref()?.steps.get(self.steps)
     }
 
     /// The next turn: known, or computed by `make`.
@@ -134,17 +131,15 @@ impl<'a> Walk<'a> {
     ) -> Arc<Frame> {
         if let Some(step) = self.known().filter(|step| step.tau == tau) {
             let next = step.next.clone();
-            self.known += 1;
+            self.steps += 1;
             return next;
         }
         let next = Arc::new(make());
         let Some(path) = &mut self.path else {
             return next;
         };
-        if self.is_known {
-            path.steps.truncate(self.known);
-            self.is_known = false;
-        }
+        path.steps.truncate(self.steps);
+        self.steps += 1;
         let step = Step { turn: turn.clone(), tau: tau.to_vec(), next: next.clone() };
         if (path.steps.len() + 1) * step.bytes() <= MOST_BYTES {
             path.steps.push(step);

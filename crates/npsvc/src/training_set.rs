@@ -229,11 +229,6 @@ impl TrainingSet {
         self.storage
     }
 
-    /// The number of threads.
-    pub fn threads(&self) -> usize {
-        self.par.degree()
-    }
-
     /// Rank and error of the pivoted factor; `None` for the full matrix.
     pub fn factor(&self) -> Option<FactorReport> {
         self.pivoted().map(|factor| FactorReport { rank: factor.rank(), error: factor.error() })
@@ -335,22 +330,15 @@ impl TrainingSet {
         self.samples.graphs.get(options.clone(), make)
     }
 
-    /// The largest eigenvalue of `K^1/2 L K^1/2`, computed by `make` once per graph and bias.
-    pub(crate) fn largest_eigenvalue(
-        &self,
-        options: &GraphOptions,
-        bias: bool,
-        make: impl FnOnce() -> f64,
-    ) -> f64 {
-        *self.cache.largest_eigenvalues.get((options.clone(), bias), make)
+    /// The largest eigenvalue of `K^1/2 L K^1/2` for each graph and bias.
+    pub(crate) fn largest_eigenvalues(&self) -> &Memo<(GraphOptions, bool), f64> {
+        &self.cache.largest_eigenvalues
     }
 
     /// An error that names the first class without a sample.
     pub(crate) fn require_every_class(&self) -> Result<(), FitError> {
-        match (0..self.classes).find(|class| !self.y().contains(class)) {
-            Some(class) => Err(FitError::EmptyClass { class }),
-            None => Ok(()),
-        }
+        let empty = (0..self.classes).find(|class| !self.y().contains(class));
+        empty.map_or(Ok(()), |class| Err(FitError::EmptyClass { class }))
     }
 
     /// An error if the kernel overflows because the features are too large.
@@ -360,10 +348,8 @@ impl TrainingSet {
             None => (self.full_matrix().col_iter())
                 .all(|column| column.iter().all(|value| value.is_finite())),
         };
-        match *self.cache.is_finite.get_or_init(is_finite) {
-            true => Ok(()),
-            false => Err(FitError::KernelNotFinite),
-        }
+        let is_finite = *self.cache.is_finite.get_or_init(is_finite);
+        is_finite.then_some(()).ok_or(FitError::KernelNotFinite)
     }
 }
 

@@ -14,7 +14,9 @@ use faer::{Mat, MatRef, Par};
 use super::check_graph;
 use super::duals::{Duals, Planes, cholesky};
 use super::reweighted;
-use crate::algebra::{Lu, Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut};
+use crate::algebra::{
+    Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut, solve_by_lu,
+};
 use crate::kernel::{GraphOptions, Laplacian};
 use crate::params::Ranges;
 use crate::solve::box_qp::{self, Solution, Term};
@@ -318,7 +320,7 @@ fn deform_full(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) 
         }
         target[j] += 1.0;
     }
-    let mut kernel = Lu::new(system, par).solve(k);
+    let mut kernel = solve_by_lu(system, k, par);
     // Symmetric up to rounding; the solver needs exact symmetry.
     for j in 0..n {
         for i in j + 1..n {

@@ -59,8 +59,8 @@ impl<'a> PStep<'a> {
         let k = set.matrix(options.bias);
         let laplacian = set.laplacian(&options.graph, par);
         let sigma_max = if options.mu > 0.0 {
-            let make = || sigma_max(k, &laplacian, par);
-            set.largest_eigenvalue(&options.graph, options.bias, make)
+            let key = (options.graph.clone(), options.bias);
+            *set.largest_eigenvalues().get(key, || sigma_max(k, &laplacian, par))
         } else {
             0.0
         };

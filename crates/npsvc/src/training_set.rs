@@ -345,8 +345,7 @@ impl TrainingSet {
     pub(crate) fn require_finite_kernel(&self) -> Result<(), FitError> {
         let is_finite = || match self.pivoted() {
             Some(factor) => factor.error().is_finite(),
-            None => (self.full_matrix().col_iter())
-                .all(|column| column.iter().all(|value| value.is_finite())),
+            None => self.full_matrix().is_all_finite(),
         };
         let is_finite = *self.cache.is_finite.get_or_init(is_finite);
         is_finite.then_some(()).ok_or(FitError::KernelNotFinite)
@@ -356,17 +355,11 @@ impl TrainingSet {
 /// An error that names the first label that is not below `classes`.
 fn require_classes(y: &[usize], classes: usize) -> Result<(), DataError> {
     let bad = y.iter().enumerate().find(|(_, label)| **label >= classes);
-    match bad {
-        Some((sample, &label)) => Err(DataError::Class { sample, label, classes }),
-        None => Ok(()),
-    }
+    bad.map_or(Ok(()), |(sample, &label)| Err(DataError::Class { sample, label, classes }))
 }
 
 /// An error that names the first value that is not finite.
 pub(crate) fn require_finite(x: ArrayView2<'_, f64>) -> Result<(), DataError> {
     let bad = x.indexed_iter().find(|(_, value)| !value.is_finite());
-    match bad {
-        Some(((row, column), &value)) => Err(DataError::NotFinite { row, column, value }),
-        None => Ok(()),
-    }
+    bad.map_or(Ok(()), |((row, column), &value)| Err(DataError::NotFinite { row, column, value }))
 }

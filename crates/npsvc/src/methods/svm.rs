@@ -80,13 +80,7 @@ impl Svm {
         // Computed before the pairs run in parallel, by all threads at once.
         let gram = set.full_matrix();
         let solve = |(a, samples): &(usize, Vec<usize>)| {
-            let dual = SvmDual { gram, samples, positives: members[*a].len(), c };
-            let solution = solve(&dual)?;
-            if solution.certificate.gap.is_finite() && solution.offset.is_finite() {
-                Ok(solution)
-            } else {
-                Err(FitError::NotFinite)
-            }
+            solve(&SvmDual { gram, samples, positives: members[*a].len(), c })
         };
         let solved = each(options.par(set), &pairs, solve).into_iter();
         let solved: Vec<Solution> = solved.collect::<Result<_, _>>()?;

@@ -188,14 +188,8 @@ impl Model {
                 move_to_pivots(&mut representation.frame);
             }
         }
-        Self {
-            expansion: set.expansion().clone(),
-            machine,
-            representation,
-            certificate,
-            trace,
-            par,
-        }
+        let expansion = set.expansion().clone();
+        Self { expansion, machine, representation, certificate, trace, par }
     }
 
     /// The class of each row.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use faer::{Mat, MatRef, Par};
 
-use super::p_step::{LaplacianProducts, LinearTerm, PStep};
+use super::p_step::{PStep, WithProduct};
 use super::path::{Path, Walk};
 use super::u_step::{Given, Hyperplanes, UStep};
 use super::{KNpsvcpp, Start};
@@ -180,12 +180,12 @@ impl<'a> Algorithm<'a> {
         let factor = self.parameters.r1 / (self.parameters.r1 + self.parameters.r2);
         let v = faer::Scale(factor) * product(frame.atk.as_ref(), u.b.as_ref(), self.par);
         let active = ActiveClasses::new(self.parameters.r1, &v, &u, tau);
-        let linear = LinearTerm {
+        let linear = WithProduct {
             plain: product(active.v.as_ref(), active.b.transpose(), self.par),
             times_k: product(active.v.as_ref(), active.f.transpose(), self.par),
         };
-        let products = self.p_step.run(&mut frame, &linear);
-        let manifold = Manifold::new(self.parameters.mu, &frame, products, self.par);
+        let atkl = self.p_step.run(&mut frame, &linear);
+        let manifold = Manifold::new(self.parameters.mu, &frame, atkl, self.par);
         let pu = product(frame.atk.as_ref(), u.b.as_ref(), self.par);
         let mut turn =
             Turn { frame, v, u, pu, manifold, objectives: Vec::new(), gradient_gram: Mat::new() };
@@ -289,8 +289,8 @@ impl<'a> Algorithm<'a> {
             }
             moved
         };
-        let mt = moved(&frame.at, &b, &manifold.products.atkl);
-        let mtk = moved(&frame.atk, &f, &manifold.products.atklk);
+        let mt = moved(&frame.at, &b, &manifold.atkl.plain);
+        let mtk = moved(&frame.atk, &f, &manifold.atkl.times_k);
         Frame::nearest_to_known(mt.as_ref(), mtk.as_ref(), self.k, self.par)
     }
 
@@ -349,8 +349,8 @@ struct Manifold {
     mu: f64,
     /// `mu/2 tr(Z L Z^T)`.
     value: f64,
-    /// `H P`.
-    products: LaplacianProducts,
+    /// `H P`, transposed.
+    atkl: WithProduct,
     /// `P^T H P`.
     core: Mat<f64>,
     /// `|Pi|^2`.
@@ -358,18 +358,19 @@ struct Manifold {
 }
 
 impl Manifold {
-    fn new(mu: f64, frame: &Frame, products: LaplacianProducts, par: Par) -> Self {
-        let core = product(frame.atk.as_ref(), products.atkl.transpose(), par);
+    fn new(mu: f64, frame: &Frame, atkl: WithProduct, par: Par) -> Self {
+        let (plain, times_k) = (atkl.plain.as_ref(), atkl.times_k.as_ref());
+        let core = product(frame.atk.as_ref(), plain.transpose(), par);
         let trace: f64 = (0..core.nrows()).map(|i| core[(i, i)]).sum();
-        let (atkl, atklk) = (products.atkl.as_ref(), products.atklk.as_ref());
-        let norm: f64 = (0..atkl.ncols()).map(|i| inner(column(atkl, i), column(atklk, i))).sum();
+        let squared = |i| inner(column(plain, i), column(times_k, i));
+        let norm: f64 = (0..plain.ncols()).map(squared).sum();
         let squared_norm = (norm - core.squared_norm_l2()).max(0.0);
-        Self { mu, value: 0.5 * mu * trace, products, core, squared_norm: mu * mu * squared_norm }
+        Self { mu, value: 0.5 * mu * trace, atkl, core, squared_norm: mu * mu * squared_norm }
     }
 
     /// `Pi^T U` for hyperplanes with coefficients `b`, where `pu` is `P^T U`.
     fn gradient_times(&self, b: MatRef<'_, f64>, pu: &Mat<f64>, par: Par) -> Mat<f64> {
-        let mut times = product(self.products.atklk.as_ref(), b, par);
+        let mut times = product(self.atkl.times_k.as_ref(), b, par);
         add_product(times.as_mut(), -1.0, self.core.transpose(), pu.as_ref(), par);
         times *= faer::Scale(self.mu);
         times

@@ -47,14 +47,6 @@ struct Finished {
     fit: Fit,
 }
 
-impl Finished {
-    fn serves(&self, options: &KNpsvcpp) -> bool {
-        let KNpsvcpp { c, .. } = self.options;
-        let are_alike = self.options == KNpsvcpp { c, ..options.clone() };
-        are_alike && self.largest <= options.c && options.c <= c
-    }
-}
-
 /// The iterations of the last fit of a chain, and finished fits.
 pub(crate) struct Path {
     /// The options without those that only affect the weights and the end.
@@ -82,8 +74,12 @@ impl Path {
 
     /// The fit with these options, if a fit with a larger `c` turned out to be the same.
     pub fn finished(&self, options: &KNpsvcpp) -> Option<&Fit> {
-        let found = self.finished.iter().find(|one| one.serves(options));
-        found.map(|one| &one.fit)
+        let serves = |one: &&Finished| {
+            let KNpsvcpp { c, .. } = one.options;
+            let are_alike = one.options == KNpsvcpp { c, ..options.clone() };
+            are_alike && one.largest <= options.c && options.c <= c
+        };
+        self.finished.iter().find(serves).map(|one| &one.fit)
     }
 
     /// Keeps a fit whose multipliers were all at most `largest`, if `c` did not bound them.

@@ -55,10 +55,8 @@ pub(super) struct UStep<'a> {
 
 impl<'a> UStep<'a> {
     pub fn new(duals: Duals<'a>, c: f64) -> Result<Self, FitError> {
-        let planes = match duals.is_eliminated() {
-            true => (0..duals.classes).map(|l| duals.plane(l)).collect::<Result<_, _>>()?,
-            false => Vec::new(),
-        };
+        let count = if duals.is_eliminated() { duals.classes } else { 0 };
+        let planes = (0..count).map(|l| duals.plane(l)).collect::<Result<_, _>>()?;
         Ok(Self { duals, c, planes })
     }
 

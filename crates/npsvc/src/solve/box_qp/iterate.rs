@@ -72,11 +72,6 @@ pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Cert
     }
     let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
     let is_met = gap <= (settings.tolerance * scale).max(settings.absolute);
-    Certificate {
-        primal,
-        dual,
-        gap,
-        iterations: 0,
-        termination: Termination::of(is_met, Termination::IterationLimit, [primal, dual, gap]),
-    }
+    let termination = Termination::of(is_met, Termination::IterationLimit, [primal, dual, gap]);
+    Certificate { primal, dual, gap, iterations: 0, termination }
 }

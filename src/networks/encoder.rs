@@ -28,12 +28,12 @@ impl FineTunedEncoder {
         let mut network = encoder.network(device)?;
         network.set_mixed_precision(training.mixed_precision);
         network.set_channels_last();
-        network.weights_mut().set_trained();
+        network.weights.set_trained();
         Ok(Self { network, device, known: None })
     }
 
     pub fn weights(&self) -> &Weights {
-        self.network.weights()
+        &self.network.weights
     }
 
     /// The encoder changes no more: features can be kept.

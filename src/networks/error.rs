@@ -28,12 +28,8 @@ impl EncoderError {
         }
     }
 
-    pub(super) fn content(
-        path: &Path,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) -> Self {
-        Self::Content { path: path.to_path_buf(), found: found.into(), expected: expected.into() }
+    pub(super) fn content(path: &Path, found: String, expected: impl Into<String>) -> Self {
+        Self::Content { path: path.to_path_buf(), found, expected: expected.into() }
     }
 }
 

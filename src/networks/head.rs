@@ -157,13 +157,11 @@ impl Head {
             (None, _) => phi.shallow_clone(),
         };
         let Some((gain, shift)) = self.layer_norm() else {
-            let (norm, seen) = (None, joined);
-            return Pass { z, norm, seen };
+            return Pass { z, norm: None, seen: joined };
         };
         let (seen, mean, rstd) =
             joined.native_layer_norm(gain.size(), Some(gain), Some(shift), EPSILON);
-        let norm = Some((mean, rstd));
-        Pass { z, norm, seen }
+        Pass { z, norm: Some((mean, rstd)), seen }
     }
 
     /// `z(phi)`.

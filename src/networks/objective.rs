@@ -162,8 +162,7 @@ impl Objective {
 
     /// What a checkpoint must hold beyond weights and velocities.
     pub fn state(&self) -> Vec<f64> {
-        let weights = self.weights.as_ref();
-        weights.map_or_else(Vec::new, |weights| weights.tau().to_vec())
+        self.weights.as_ref().map_or_else(Vec::new, |weights| weights.tau().to_vec())
     }
 
     pub fn restore(&mut self, state: &[f64]) {

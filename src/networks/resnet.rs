@@ -19,7 +19,7 @@ use crate::spec::{Backbone, Conventions};
 pub struct ResNet {
     backbone: Backbone,
     conventions: Conventions,
-    weights: Weights,
+    pub(super) weights: Weights,
     /// Whether convolutions are computed in half precision.
     is_mixed: bool,
 }
@@ -63,10 +63,6 @@ impl Backbone {
     }
 }
 
-fn is_finite(tensor: &Tensor) -> bool {
-    tensor.isfinite().all().int64_value(&[]) == 1
-}
-
 /// The same values, stored channel by channel for every pixel.
 pub fn channels_last(images: &Tensor) -> Tensor {
     let pixels = images.permute([0, 2, 3, 1]).contiguous();
@@ -108,7 +104,8 @@ impl ResNet {
         for (conv, bn, shape) in backbone.convolutions() {
             let mut take = |name: String, shape: &[i64]| {
                 let tensor = file.take(&name, shape)?.to_device(device);
-                if !is_finite(&tensor) {
+                let is_finite = tensor.isfinite().all().int64_value(&[]) == 1;
+                if !is_finite {
                     let found = format!("a value in tensor `{name}` that is not a finite number");
                     return Err(EncoderError::content(path, found, "finite numbers"));
                 }
@@ -183,14 +180,6 @@ impl ResNet {
         self.conventions
     }
 
-    pub(super) fn weights(&self) -> &Weights {
-        &self.weights
-    }
-
-    pub(super) fn weights_mut(&mut self) -> &mut Weights {
-        &mut self.weights
-    }
-
     /// Stores the weights of convolutions with the channels next to each other: a step of training at
     /// 128 px on two cores took 1.07 s in place of 1.26. [`channels_last`] does the same to images.
     pub fn set_channels_last(&mut self) {
@@ -237,7 +226,7 @@ pub(super) mod tests {
         Tensor::write_safetensors(&untrained(), &path).expect("a file is written");
         let network = ResNet::new(Backbone::Resnet18, Conventions::Torchvision, &path, Device::Cpu);
         let mut network = network.expect("all weights are there");
-        network.weights_mut().set_trained();
+        network.weights.set_trained();
         let images = (Tensor::arange(2 * 3 * 32 * 32, (Kind::Float, Device::Cpu)) * 0.7).sin();
         let images = images.view([2, 3, 32, 32]);
         let single = network.forward(&images, false);

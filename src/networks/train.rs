@@ -104,8 +104,7 @@ impl<'a> Run<'a> {
             self.epoch()?;
             let mut row = self.describe(begun.elapsed().as_secs_f64());
             if !row.objectives.iter().all(|j| j.is_finite()) || !row.primal.is_finite() {
-                let epoch = self.state.epochs + 1;
-                return Err(TrainError::Diverged { epoch });
+                return Err(TrainError::Diverged { epoch: self.state.epochs + 1 });
             }
             if let Some(on_epoch) = &mut self.options.on_epoch {
                 on_epoch(&self.network, &mut row)?;
@@ -149,10 +148,8 @@ impl<'a> Run<'a> {
             encoder.freeze();
             self.phi = encoder.features(images)?;
         }
-        for samples in batches {
-            let samples: Vec<i64> = samples.iter().map(|&i| i as i64).collect();
-            let samples = Tensor::from_slice(&samples).to_device(self.network.device);
-            self.step(None, &samples, &mut rng);
+        for samples in &batches {
+            self.step(None, samples, &mut rng);
         }
         Ok(())
     }
@@ -168,15 +165,15 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         prefetched(images, batches, |samples, pixels| {
-            let samples: Vec<i64> = samples.iter().map(|&i| i as i64).collect();
-            let samples = Tensor::from_slice(&samples).to_device(self.network.device);
-            self.step(Some(&pixels), &samples, rng);
+            self.step(Some(&pixels), samples, rng);
             Ok(())
         })
     }
 
     /// A step on some samples, through the encoder where their pixels are given.
-    fn step(&mut self, pixels: Option<&Tensor>, samples: &Tensor, rng: &mut ChaCha8Rng) {
+    fn step(&mut self, pixels: Option<&Tensor>, samples: &[usize], rng: &mut ChaCha8Rng) {
+        let samples: Vec<i64> = samples.iter().map(|&i| i as i64).collect();
+        let samples = Tensor::from_slice(&samples).to_device(self.network.device);
         let has_encoder = self.is_fine_tuned();
         let encoder = self.network.encoder.as_ref().zip(pixels);
         let encode = encoder.map(|(encoder, pixels)| {
@@ -188,16 +185,16 @@ impl<'a> Run<'a> {
         let phi = match &encode {
             Some(encode) => {
                 let phi = encode();
-                let _ = self.phi.index_copy_(0, samples, &phi.detach());
+                let _ = self.phi.index_copy_(0, &samples, &phi.detach());
                 phi
             }
-            None => self.phi.index_select(0, samples),
+            None => self.phi.index_select(0, &samples),
         };
         let mut step = Step {
             encode: encode.as_ref().map(|encode| encode as &dyn Fn() -> Tensor),
             head: &self.network.head,
             phi,
-            labels: self.labels.select(samples),
+            labels: self.labels.select(&samples),
             sgd: &mut self.sgd,
             has_encoder,
             rng,
@@ -290,16 +287,10 @@ fn trained(network: &TrainedNetwork) -> impl Iterator<Item = (Part, String, &Ten
 }
 
 fn certificate(trace: &[TraceRow]) -> Certificate {
-    let last = trace.last();
-    let (primal, dual) = last.map_or((0.0, 0.0), |row| (row.primal, row.dual));
-    Certificate {
-        primal,
-        dual,
-        gap: primal - dual,
-        iterations: trace.len(),
-        // The rule of a training is its number of epochs.
-        termination: Termination::EpochsDone,
-    }
+    let (primal, dual) = trace.last().map_or((0.0, 0.0), |row| (row.primal, row.dual));
+    // The rule of a training is its number of epochs.
+    let termination = Termination::EpochsDone;
+    Certificate { primal, dual, gap: primal - dual, iterations: trace.len(), termination }
 }
 
 /// Cosine annealing over all epochs.

@@ -48,9 +48,7 @@ impl TrainedNetwork {
 
     /// All weights and running statistics by name, the encoder's after `prior.`.
     pub fn weights(&self) -> Vec<(String, Vec<f64>)> {
-        let tensors = self.tensors();
-        let values = tensors.map(|(name, tensor)| (name, numbers(tensor)));
-        values.collect()
+        self.tensors().map(|(name, tensor)| (name, numbers(tensor))).collect()
     }
 
     pub(super) fn tensors(&self) -> impl Iterator<Item = (String, &Tensor)> {

@@ -40,8 +40,7 @@ pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
         true => from_pth(&bytes, path)?,
         false => from_safetensors(&bytes, path)?,
     };
-    let path = path.to_path_buf();
-    Ok(WeightsFile { tensors, path })
+    Ok(WeightsFile { tensors, path: path.to_path_buf() })
 }
 
 fn from_pth(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {

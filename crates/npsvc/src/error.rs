@@ -1,7 +1,5 @@
 //! What can be wrong with parameters, data and fits.
 
-use crate::algebra::NotPositiveDefinite;
-
 /// A parameter outside its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{parameter}` is {found}, expected {expected}")]
@@ -135,11 +133,4 @@ pub enum FitError {
     /// A method from outside this crate failed.
     #[error("{0}")]
     Other(String),
-}
-
-impl FitError {
-    /// The error for `K + ridge I` when its factorisation fails.
-    pub(crate) fn not_positive_definite(ridge: f64) -> impl Fn(NotPositiveDefinite) -> Self {
-        move |NotPositiveDefinite { pivot }| Self::NotPositiveDefinite { ridge, pivot }
-    }
 }

@@ -170,8 +170,7 @@ where
         let set = TrainingSet::new(dataset.records.to_owned(), y, &self.kernel)?
             .with_storage(self.storage)?
             .with_threads(self.threads);
-        let options = FitOptions::seeded(self.seed.clone());
-        let model = self.method.fit(&set, options)?;
+        let model = self.method.fit(&set, FitOptions::seeded(self.seed.clone()))?;
         Ok(Trained { model, labels })
     }
 }

@@ -1,6 +1,6 @@
 //! What a method is, what it gets and what it returns.
 
-use faer::{Mat, Par};
+use faer::Par;
 
 use crate::model::{KernelMachine, Model, Representation};
 use crate::seed::Seed;
@@ -95,16 +95,10 @@ impl Fit {
 
     fn require_finite(&self) -> Result<(), FitError> {
         let Certificate { primal, dual, gap, .. } = self.certificate;
-        let is_finite = |m: &Mat<f64>| {
-            (m.col_iter()).all(|column| column.iter().all(|value| value.is_finite()))
-        };
-        let machine = &self.machine;
-        let numbers = [primal, dual, gap].into_iter().chain(machine.offsets.iter().copied());
-        if numbers.into_iter().all(f64::is_finite) && is_finite(&machine.coefficients) {
-            Ok(())
-        } else {
-            Err(FitError::NotFinite)
-        }
+        let KernelMachine { coefficients, offsets, .. } = &self.machine;
+        let mut numbers = [primal, dual, gap].into_iter().chain(offsets.iter().copied());
+        let is_finite = numbers.all(f64::is_finite) && coefficients.is_all_finite();
+        is_finite.then_some(()).ok_or(FitError::NotFinite)
     }
 }
 

@@ -123,13 +123,8 @@ impl Chain {
         method: &dyn Method,
         seed: &Seed,
     ) -> Result<Model, FitError> {
-        let options = FitOptions {
-            seed: seed.clone(),
-            on_iteration: None,
-            sweep: Some(sweep),
-            chain: Some(self),
-        };
-        method.fit(sweep.set, options)
+        let seeded = FitOptions::seeded(seed.clone());
+        method.fit(sweep.set, FitOptions { sweep: Some(sweep), chain: Some(self), ..seeded })
     }
 
     /// The solutions of the last fit, if their lengths are these.

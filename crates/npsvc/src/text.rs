@@ -159,30 +159,20 @@ struct CertificateText {
 
 impl Serialize for Certificate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = CertificateText {
-            primal: self.primal,
-            dual: self.dual,
-            gap: self.gap,
-            iterations: self.iterations,
-            converged: self.converged(),
-            termination: Some(self.termination),
-        };
+        let Self { primal, dual, gap, iterations, termination } = *self;
+        let (converged, termination) = (self.converged(), Some(termination));
+        let text = CertificateText { primal, dual, gap, iterations, converged, termination };
         text.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Certificate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = CertificateText::deserialize(deserializer)?;
-        let inferred =
-            if text.converged { Termination::Solved } else { Termination::IterationLimit };
-        Ok(Self {
-            primal: text.primal,
-            dual: text.dual,
-            gap: text.gap,
-            iterations: text.iterations,
-            termination: text.termination.unwrap_or(inferred),
-        })
+        let CertificateText { primal, dual, gap, iterations, converged, termination } =
+            CertificateText::deserialize(deserializer)?;
+        let inferred = if converged { Termination::Solved } else { Termination::IterationLimit };
+        let termination = termination.unwrap_or(inferred);
+        Ok(Self { primal, dual, gap, iterations, termination })
     }
 }
 

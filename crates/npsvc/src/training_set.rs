@@ -229,11 +229,6 @@ impl TrainingSet {
         self.storage
     }
 
-    /// The number of threads.
-    pub fn threads(&self) -> usize {
-        self.par.degree()
-    }
-
     /// Rank and error of the pivoted factor; `None` for the full matrix.
     pub fn factor(&self) -> Option<FactorReport> {
         self.pivoted().map(|factor| FactorReport { rank: factor.rank(), error: factor.error() })
@@ -335,52 +330,36 @@ impl TrainingSet {
         self.samples.graphs.get(options.clone(), make)
     }
 
-    /// The largest eigenvalue of `K^1/2 L K^1/2`, computed by `make` once per graph and bias.
-    pub(crate) fn largest_eigenvalue(
-        &self,
-        options: &GraphOptions,
-        bias: bool,
-        make: impl FnOnce() -> f64,
-    ) -> f64 {
-        *self.cache.largest_eigenvalues.get((options.clone(), bias), make)
+    /// The largest eigenvalue of `K^1/2 L K^1/2` for each graph and bias.
+    pub(crate) fn largest_eigenvalues(&self) -> &Memo<(GraphOptions, bool), f64> {
+        &self.cache.largest_eigenvalues
     }
 
     /// An error that names the first class without a sample.
     pub(crate) fn require_every_class(&self) -> Result<(), FitError> {
-        match (0..self.classes).find(|class| !self.y().contains(class)) {
-            Some(class) => Err(FitError::EmptyClass { class }),
-            None => Ok(()),
-        }
+        let empty = (0..self.classes).find(|class| !self.y().contains(class));
+        empty.map_or(Ok(()), |class| Err(FitError::EmptyClass { class }))
     }
 
     /// An error if the kernel overflows because the features are too large.
     pub(crate) fn require_finite_kernel(&self) -> Result<(), FitError> {
         let is_finite = || match self.pivoted() {
             Some(factor) => factor.error().is_finite(),
-            None => (self.full_matrix().col_iter())
-                .all(|column| column.iter().all(|value| value.is_finite())),
+            None => self.full_matrix().is_all_finite(),
         };
-        match *self.cache.is_finite.get_or_init(is_finite) {
-            true => Ok(()),
-            false => Err(FitError::KernelNotFinite),
-        }
+        let is_finite = *self.cache.is_finite.get_or_init(is_finite);
+        is_finite.then_some(()).ok_or(FitError::KernelNotFinite)
     }
 }
 
 /// An error that names the first label that is not below `classes`.
 fn require_classes(y: &[usize], classes: usize) -> Result<(), DataError> {
     let bad = y.iter().enumerate().find(|(_, label)| **label >= classes);
-    match bad {
-        Some((sample, &label)) => Err(DataError::Class { sample, label, classes }),
-        None => Ok(()),
-    }
+    bad.map_or(Ok(()), |(sample, &label)| Err(DataError::Class { sample, label, classes }))
 }
 
 /// An error that names the first value that is not finite.
 pub(crate) fn require_finite(x: ArrayView2<'_, f64>) -> Result<(), DataError> {
     let bad = x.indexed_iter().find(|(_, value)| !value.is_finite());
-    match bad {
-        Some(((row, column), &value)) => Err(DataError::NotFinite { row, column, value }),
-        None => Ok(()),
-    }
+    bad.map_or(Ok(()), |((row, column), &value)| Err(DataError::NotFinite { row, column, value }))
 }

@@ -36,13 +36,8 @@ impl Cholesky {
         let scratch = cholesky_in_place_scratch::<f64>(s.nrows(), par, Default::default());
         let mut buffer = MemBuffer::new(scratch);
         then_clear(|| {
-            cholesky_in_place(
-                s.as_mut(),
-                Default::default(),
-                par,
-                MemStack::new(&mut buffer),
-                Default::default(),
-            )
+            let stack = MemStack::new(&mut buffer);
+            cholesky_in_place(s.as_mut(), Default::default(), par, stack, Default::default())
         })
         .map_err(|LltError::NonPositivePivot { index }| NotPositiveDefinite { pivot: index })?;
         Ok(Self { l: s, par })
@@ -58,15 +53,10 @@ impl Cholesky {
         then_clear(|| solve_lower_triangular_in_place(self.l.as_ref(), rhs, self.par));
     }
 
-    /// `rhs <- L^-T rhs`.
-    pub fn solve_upper(&self, rhs: MatMut<'_, f64>) {
-        solve_transposed(self.l.as_ref(), rhs, self.par);
-    }
-
     /// `rhs <- S^-1 rhs`.
     pub fn solve(&self, mut rhs: MatMut<'_, f64>) {
         self.solve_lower(rhs.as_mut());
-        self.solve_upper(rhs);
+        solve_transposed(self.l.as_ref(), rhs, self.par);
     }
 
     /// `S^-1`, both triangles. Needs one more matrix of the same size while it runs.
@@ -99,45 +89,23 @@ pub(crate) fn solve_transposed(l: MatRef<'_, f64>, rhs: MatMut<'_, f64>, par: Pa
     then_clear(|| solve_upper_triangular_in_place(l.transpose(), rhs, par));
 }
 
-/// The factors of a square matrix with exchanged rows, `P S = L U`.
-pub struct Lu {
-    factors: Mat<f64>,
-    /// Row `i` of `L U` is row `rows[i]` of the matrix.
-    rows: Vec<usize>,
-    par: Par,
-}
-
-impl Lu {
-    /// Factors `s` in its own memory.
-    pub fn new(mut s: Mat<f64>, par: Par) -> Self {
-        let n = s.nrows();
-        let scratch = lu_in_place_scratch::<usize, f64>(n, n, par, Default::default());
-        let mut buffer = MemBuffer::new(scratch);
-        let (mut rows, mut inverse) = (vec![0; n], vec![0; n]);
-        then_clear(|| {
-            lu_in_place(
-                s.as_mut(),
-                &mut rows,
-                &mut inverse,
-                par,
-                MemStack::new(&mut buffer),
-                Default::default(),
-            );
-        });
-        Self { factors: s, rows, par }
-    }
-
-    /// `S^-1 right`.
-    pub fn solve(&self, right: MatRef<'_, f64>) -> Mat<f64> {
-        let factors = self.factors.as_ref();
-        let mut solution =
-            Mat::from_fn(right.nrows(), right.ncols(), |i, j| right[(self.rows[i], j)]);
-        then_clear(|| {
-            solve_unit_lower_triangular_in_place(factors, solution.as_mut(), self.par);
-            solve_upper_triangular_in_place(factors, solution.as_mut(), self.par);
-        });
-        solution
-    }
+/// `S^-1 right` by `P S = L U`, which is computed in the memory of `s`.
+pub fn solve_by_lu(mut s: Mat<f64>, right: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+    let n = s.nrows();
+    let scratch = lu_in_place_scratch::<usize, f64>(n, n, par, Default::default());
+    let mut buffer = MemBuffer::new(scratch);
+    // Row `i` of `L U` is row `rows[i]` of the matrix.
+    let (mut rows, mut inverse) = (vec![0; n], vec![0; n]);
+    then_clear(|| {
+        let stack = MemStack::new(&mut buffer);
+        lu_in_place(s.as_mut(), &mut rows, &mut inverse, par, stack, Default::default());
+    });
+    let mut solution = Mat::from_fn(n, right.ncols(), |i, j| right[(rows[i], j)]);
+    then_clear(|| {
+        solve_unit_lower_triangular_in_place(s.as_ref(), solution.as_mut(), par);
+        solve_upper_triangular_in_place(s.as_ref(), solution.as_mut(), par);
+    });
+    solution
 }
 
 #[cfg(test)]
@@ -169,7 +137,7 @@ mod tests {
         // Without exchanges the first pivot would be zero.
         let s = Mat::from_fn(4, 4, |i, j| if i == j { 0.0 } else { (1 + i + 2 * j) as f64 });
         let right = Mat::from_fn(4, 2, |i, j| (3 * i + j) as f64 - 1.0);
-        let solution = Lu::new(s.clone(), Par::Seq).solve(right.as_ref());
+        let solution = solve_by_lu(s.clone(), right.as_ref(), Par::Seq);
         assert!((&s * &solution - &right).norm_max() < 1e-12);
     }
 

@@ -17,7 +17,7 @@ use faer::{Accum, ColMut, ColRef, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 pub(crate) use factorization::solve_transposed;
-pub use factorization::{Cholesky, Lu, NotPositiveDefinite};
+pub use factorization::{Cholesky, NotPositiveDefinite, solve_by_lu};
 pub use matrix::{Matrix, OwnedMatrix};
 use simd::{clear_upper_halves, then_clear};
 
@@ -279,14 +279,8 @@ pub fn symmetric_eigen(m: MatRef<'_, f64>, par: Par) -> Option<(Vec<f64>, Mat<f6
         evd::self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, par, Default::default());
     let mut buffer = MemBuffer::new(scratch);
     then_clear(|| {
-        evd::self_adjoint_evd(
-            m,
-            values.as_mut(),
-            Some(vectors.as_mut()),
-            par,
-            MemStack::new(&mut buffer),
-            Default::default(),
-        )
+        let (stack, vectors) = (MemStack::new(&mut buffer), Some(vectors.as_mut()));
+        evd::self_adjoint_evd(m, values.as_mut(), vectors, par, stack, Default::default())
     })
     .ok()?;
     let values = values.column_vector().iter().copied().collect();

@@ -36,12 +36,10 @@ impl FittedKernel {
     /// Fixes the parameters that depend on the training samples.
     pub fn new(kernel: &Kernel, x: ArrayView2<'_, f64>) -> Self {
         match *kernel {
-            Kernel::Gaussian { width } => Self::Gaussian {
-                width: match width {
-                    Width::MeanSquaredDistance => mean_squared_distance(x),
-                    Width::Fixed(width) => width,
-                },
-            },
+            Kernel::Gaussian { width: Width::Fixed(width) } => Self::Gaussian { width },
+            Kernel::Gaussian { width: Width::MeanSquaredDistance } => {
+                Self::Gaussian { width: mean_squared_distance(x) }
+            }
             Kernel::Linear => Self::Linear,
             Kernel::Polynomial { degree, offset, scale } => {
                 Self::Polynomial { degree: degree as i32, offset, scale }

@@ -55,11 +55,6 @@ impl PivotedFactor {
         factor.finish(trace)
     }
 
-    /// Number of samples.
-    pub fn n(&self) -> usize {
-        self.rows.ncols()
-    }
-
     /// Number of columns of `G`.
     pub fn rank(&self) -> usize {
         self.rows.nrows()

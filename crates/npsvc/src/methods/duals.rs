@@ -26,15 +26,14 @@
 use std::sync::Arc;
 
 use faer::{Mat, MatRef, Par};
-use rayon::prelude::*;
 
 use crate::algebra::{
-    Cholesky, Matrix, add_lower_product, add_scaled, add_times_vector, column, column_mut, columns,
-    inner, principal_submatrix, product,
+    Cholesky, Matrix, NotPositiveDefinite, OwnedMatrix, add_lower_product, add_scaled,
+    add_times_vector, column, column_mut, columns, each, inner, principal_submatrix, product,
 };
 use crate::model::{KernelMachine, Rule};
 use crate::solve::box_qp::{self, BoxQp, Settings, Solution, Term};
-use crate::{Certificate, FitError, FitOptions, Scheme, TrainingSet};
+use crate::{Certificate, Fit, FitError, FitOptions, Scheme, TrainingSet};
 
 /// The options that every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,21 +52,23 @@ impl Planes {
         Settings { tolerance: self.tolerance, par, ..Settings::default() }
     }
 
-    /// The machine of `coefficients` (one column per class) whose functions have these `values` on
-    /// the training samples.
-    pub fn machine(
+    /// The fit with `coefficients` (one column per class), whose functions have these `values` on the
+    /// training samples, and the certificate of each class.
+    pub fn fit(
         &self,
         coefficients: Mat<f64>,
         values: MatRef<'_, f64>,
-    ) -> Result<KernelMachine, FitError> {
+        certificates: impl IntoIterator<Item = Certificate>,
+    ) -> Result<Fit, FitError> {
+        let certificate = Certificate::total(certificates);
         let squared = |l| inner(column(coefficients.as_ref(), l), column(values, l)).max(0.0);
         let norms = (0..coefficients.ncols()).map(|l| squared(l).sqrt()).collect();
-        self.machine_with_norms(coefficients, norms)
+        Ok(Fit::new(self.machine(coefficients, norms)?, certificate))
     }
 
-    /// As [`Self::machine`], with the norms of the hyperplanes. The machine predicts with the plain
+    /// The machine of `coefficients` and the norms of the hyperplanes. It predicts with the plain
     /// kernel: a constant feature becomes the offset `sum_i b_il`.
-    pub fn machine_with_norms(
+    pub fn machine(
         &self,
         coefficients: Mat<f64>,
         norms: Vec<f64>,
@@ -175,7 +176,7 @@ impl<'a> Duals<'a> {
     pub fn plane(&self, l: usize) -> Result<Plane<'a>, FitError> {
         let (similar, dissimilar) = self.planes.scheme.sides(self.y, l);
         let r = self.planes.r;
-        let reduced = match &self.form {
+        let (matrix, reduced) = match &self.form {
             Form::All => unreachable!("only eliminated duals have planes"),
             Form::Inverse(s_inverse) => {
                 let block = principal_submatrix(s_inverse.as_ref().as_ref(), &dissimilar, 0.0);
@@ -184,19 +185,17 @@ impl<'a> Duals<'a> {
                 for i in 0..m.nrows() {
                     m[(i, i)] -= r;
                 }
-                let s_inverse = s_inverse.clone();
-                Reduced::Inverse { s_inverse, schur, m }
+                (OwnedMatrix::Full(m), Reduced::Inverse { s_inverse: s_inverse.clone(), schur })
             }
             Form::Factor(rows) => {
                 let c = shifted_gram(*rows, &similar, r, self.par)?;
                 let mut m = columns(*rows, &dissimilar);
                 m *= faer::Scale(r.sqrt());
                 c.solve_lower(m.as_mut());
-                let (rows, c) = (*rows, c.sequential());
-                Reduced::Factor { rows, c, m }
+                (OwnedMatrix::Factor(m), Reduced::Factor { rows: *rows, c: c.sequential() })
             }
         };
-        Ok(Plane { similar, dissimilar, reduced })
+        Ok(Plane { similar, dissimilar, matrix, reduced })
     }
 
     /// What known functions with the values `g` (one column per class) contribute to each plane.
@@ -220,9 +219,9 @@ impl<'a> Duals<'a> {
 
     /// The part of one plane, from `S^-1 g` or `G^T g`.
     fn known_part(&self, plane: &Plane<'_>, g: &[f64], product: &[f64]) -> KnownPart {
-        let Plane { similar, dissimilar, reduced } = plane;
+        let Plane { similar, dissimilar, reduced, .. } = plane;
         match reduced {
-            Reduced::Factor { rows, c, .. } => {
+            Reduced::Factor { rows, c } => {
                 let mut inside = Mat::from_fn(product.len(), 1, |a, _| product[a]);
                 c.solve(inside.as_mut());
                 let inside = column(inside.as_ref(), 0).to_vec();
@@ -256,15 +255,10 @@ impl<'a> Duals<'a> {
         known: Option<&[KnownPart]>,
     ) -> Vec<Vec<f64>> {
         let known = |index: usize| known.map(|known| &known[index]);
-        let (mut values, insides): (Vec<Vec<f64>>, Vec<Vec<f64>>) = {
-            let one =
-                |index: usize| self.partial_values(&planes[index], &lambdas[index], known(index));
-            if self.par.degree() > 1 {
-                (0..planes.len()).into_par_iter().map(one).unzip()
-            } else {
-                (0..planes.len()).map(one).unzip()
-            }
-        };
+        let partial = each(self.par, 0..planes.len(), |index| {
+            self.partial_values(&planes[index], &lambdas[index], known(index))
+        });
+        let (mut values, insides): (Vec<_>, Vec<_>) = partial.into_iter().unzip();
         if let Form::Factor(rows) = &self.form {
             let all = Mat::from_fn(rows.nrows(), insides.len(), |a, l| insides[l][a]);
             let spread = product(rows.transpose(), all.as_ref(), self.par);
@@ -287,7 +281,7 @@ impl<'a> Duals<'a> {
         let at_similar = known.map(|known| known.at_similar.clone());
         let mut values = at_similar.unwrap_or_else(|| vec![0.0; plane.similar.len()]);
         match &plane.reduced {
-            Reduced::Inverse { s_inverse, schur, .. } => {
+            Reduced::Inverse { s_inverse, schur } => {
                 let mut weights: Vec<f64> = match known {
                     Some(known) => {
                         (known.at_dissimilar.iter()).map(|value| -self.planes.r * value).collect()
@@ -305,7 +299,7 @@ impl<'a> Duals<'a> {
                 }
                 (values, Vec::new())
             }
-            Reduced::Factor { rows, c, .. } => {
+            Reduced::Factor { rows, c } => {
                 let mut inside = Mat::zeros(rows.nrows(), 1);
                 let sum = column_mut(&mut inside, 0);
                 for (&j, lambda) in plane.dissimilar.iter().zip(lambda) {
@@ -354,6 +348,8 @@ impl<'a> Duals<'a> {
 pub(crate) struct Plane<'a> {
     pub similar: Vec<usize>,
     pub dissimilar: Vec<usize>,
+    /// `M`. With a factor, by its factor `sqrt(r) L^-1 G_q^T`.
+    pub matrix: OwnedMatrix,
     reduced: Reduced<'a>,
 }
 
@@ -363,27 +359,13 @@ enum Reduced<'a> {
         s_inverse: Arc<Mat<f64>>,
         /// `((S^-1)_qq)^-1`.
         schur: Mat<f64>,
-        /// `M`.
-        m: Mat<f64>,
     },
     Factor {
         /// `G^T`.
         rows: MatRef<'a, f64>,
         /// Of `C`, with the lower factor `L`.
         c: Cholesky,
-        /// `sqrt(r) L^-1 G_q^T`, a factor of `M`.
-        m: Mat<f64>,
     },
-}
-
-impl Plane<'_> {
-    /// `M`.
-    pub fn matrix(&self) -> Matrix<'_> {
-        match &self.reduced {
-            Reduced::Inverse { m, .. } => Matrix::Full(m.as_ref()),
-            Reduced::Factor { m, .. } => Matrix::Factor(m.as_ref()),
-        }
-    }
 }
 
 /// What a known function `g` contributes to one plane.
@@ -410,6 +392,8 @@ pub(crate) fn shifted_gram(
     cholesky(c, r, par)
 }
 
+/// The Cholesky factor of `s`, to whose diagonal `ridge` was added.
 pub(crate) fn cholesky(s: Mat<f64>, ridge: f64, par: Par) -> Result<Cholesky, FitError> {
-    Cholesky::new(s, par).map_err(FitError::not_positive_definite(ridge))
+    let error = |NotPositiveDefinite { pivot }| FitError::NotPositiveDefinite { ridge, pivot };
+    Cholesky::new(s, par).map_err(error)
 }

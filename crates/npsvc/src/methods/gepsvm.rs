@@ -80,8 +80,7 @@ impl Method for Gepsvm {
             certificates.push(ratio_certificate(&found, self.delta));
         }
         let values = duals.k.times(b.as_ref(), duals.par);
-        let machine = planes.machine(b, values.as_ref())?;
-        Ok(Fit::new(machine, Certificate::total(certificates)))
+        planes.fit(b, values.as_ref(), certificates)
     }
 }
 
@@ -125,7 +124,7 @@ impl Gepsvm {
 fn eliminated(duals: &Duals<'_>, l: usize) -> Result<(Eigenpair, Vec<f64>), FitError> {
     let plane = duals.plane(l)?;
     let found = lanczos::largest(plane.dissimilar.len(), RELATIVE_RESIDUAL, |x| {
-        plane.matrix().times_vector(x, duals.par)
+        plane.matrix.view().times_vector(x, duals.par)
     });
     let lambda = [found.vector.clone()];
     let values = duals.similar_values(std::slice::from_ref(&plane), &lambda, None);
@@ -139,15 +138,7 @@ fn eliminated(duals: &Duals<'_>, l: usize) -> Result<(Eigenpair, Vec<f64>), FitE
 fn ratio_certificate(found: &Eigenpair, delta: f64) -> Certificate {
     let primal = delta / found.value.max(f64::MIN_POSITIVE);
     let dual = delta / (found.value + found.residual).max(f64::MIN_POSITIVE);
-    Certificate {
-        primal,
-        dual,
-        gap: primal - dual,
-        iterations: found.iterations,
-        termination: if found.converged {
-            Termination::Solved
-        } else {
-            Termination::IterationLimit
-        },
-    }
+    let (gap, otherwise) = (primal - dual, Termination::IterationLimit);
+    let termination = Termination::of(found.converged, otherwise, [primal, dual, gap]);
+    Certificate { primal, dual, gap, iterations: found.iterations, termination }
 }

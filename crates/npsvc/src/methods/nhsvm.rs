@@ -22,9 +22,7 @@ use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::box_qp::{self, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
-use crate::{
-    BadParameter, Certificate, Fit, FitError, FitOptions, Info, Method, Scheme, TrainingSet,
-};
+use crate::{BadParameter, Fit, FitError, FitOptions, Info, Method, Scheme, TrainingSet};
 
 static INFO: Info = Info {
     name: "nhsvm",
@@ -89,8 +87,7 @@ impl Method for Nhsvm {
             certificates.push(solution.certificate.scaled(self.r));
         }
         let values = k.times(b.as_ref(), par);
-        let machine = planes.machine(b, values.as_ref())?;
-        Ok(Fit::new(machine, Certificate::total(certificates)))
+        planes.fit(b, values.as_ref(), certificates)
     }
 }
 
@@ -99,8 +96,8 @@ struct Joint {
     /// `s s^T o (N_p + N_q)`.
     matrix: OwnedMatrix,
     signs: Vec<f64>,
-    class: Side,
-    rest: Side,
+    /// The class and the rest.
+    sides: [Side; 2],
 }
 
 /// Samples that are eliminated, and the factor of `r I + K_pp` or of `C_p`.
@@ -109,22 +106,34 @@ struct Side {
     factor: Cholesky,
 }
 
+impl Side {
+    fn new(k: Matrix<'_>, r: f64, index: Vec<usize>, par: Par) -> Result<Self, FitError> {
+        let factor = match k {
+            Matrix::Full(k) => cholesky(principal_submatrix(k, &index, r), r, par)?,
+            Matrix::Factor(rows) => shifted_gram(rows, &index, r, par)?,
+        };
+        Ok(Self { index, factor })
+    }
+}
+
 impl Joint {
     fn new(k: Matrix<'_>, r: f64, y: &[usize], l: usize, par: Par) -> Result<Self, FitError> {
         let (class, rest) = Scheme::Ovr.sides(y, l);
         let signs: Vec<f64> = y.iter().map(|&y| if y == l { -1.0 } else { 1.0 }).collect();
-        let (matrix, class, rest) = match k {
-            Matrix::Full(k) => full(k, r, &signs, class, rest, par)?,
-            Matrix::Factor(rows) => factored(rows, r, &signs, class, rest, par)?,
+        let sides = [Side::new(k, r, class, par)?, Side::new(k, r, rest, par)?];
+        let matrix = match k {
+            Matrix::Full(k) => OwnedMatrix::Full(full(k, &signs, &sides, par)),
+            Matrix::Factor(rows) => OwnedMatrix::Factor(factored(rows, r, &signs, &sides)),
         };
-        Ok(Self { matrix, signs, class, rest })
+        Ok(Self { matrix, signs, sides })
     }
 
     /// The coefficients of `f` (scheme ovr) or `h` (scheme rvo) from the dual variables over `r`.
     fn coefficients(&self, k: Matrix<'_>, x: &[f64], scheme: Scheme) -> Vec<f64> {
+        let [class, rest] = &self.sides;
         let (Side { index, factor }, sign) = match scheme {
-            Scheme::Ovr => (&self.class, 1.0),
-            Scheme::Rvo => (&self.rest, -1.0),
+            Scheme::Ovr => (class, 1.0),
+            Scheme::Rvo => (rest, -1.0),
         };
         let signed = |(x, s): (&f64, &f64)| sign * s * x;
         let mut coefficients: Vec<f64> = x.iter().zip(&self.signs).map(signed).collect();
@@ -155,62 +164,32 @@ impl Joint {
     }
 }
 
-fn full(
-    k: MatRef<'_, f64>,
-    r: f64,
-    signs: &[f64],
-    class: Vec<usize>,
-    rest: Vec<usize>,
-    par: Par,
-) -> Result<(OwnedMatrix, Side, Side), FitError> {
+/// `2 K` less `K_:p (r I + K_pp)^-1 K_p:` of both sides, times the signs of row and column.
+fn full(k: MatRef<'_, f64>, signs: &[f64], sides: &[Side; 2], par: Par) -> Mat<f64> {
     let n = k.nrows();
+    let every: Vec<usize> = (0..n).collect();
     let mut matrix = Mat::from_fn(n, n, |i, j| 2.0 * k[(i, j)]);
-    let class = subtract_eliminated(&mut matrix, k, r, class, par)?;
-    let rest = subtract_eliminated(&mut matrix, k, r, rest, par)?;
+    for Side { index, factor } in sides {
+        let mut w = submatrix(k, index, &every);
+        factor.solve_lower(w.as_mut());
+        add_lower_product(matrix.as_mut(), -1.0, w.transpose(), w.as_ref(), par);
+    }
     for j in 0..n {
         for i in j..n {
             matrix[(i, j)] *= signs[i] * signs[j];
         }
     }
     mirror_lower(&mut matrix, par);
-    Ok((OwnedMatrix::Full(matrix), class, rest))
-}
-
-/// Subtracts `K_:p (r I + K_pp)^-1 K_p:` from the lower triangle of `matrix`.
-fn subtract_eliminated(
-    matrix: &mut Mat<f64>,
-    k: MatRef<'_, f64>,
-    r: f64,
-    index: Vec<usize>,
-    par: Par,
-) -> Result<Side, FitError> {
-    let factor = cholesky(principal_submatrix(k, &index, r), r, par)?;
-    let every: Vec<usize> = (0..k.nrows()).collect();
-    let mut w = submatrix(k, &index, &every);
-    factor.solve_lower(w.as_mut());
-    add_lower_product(matrix.as_mut(), -1.0, w.transpose(), w.as_ref(), par);
-    Ok(Side { index, factor })
+    matrix
 }
 
 /// The factor of the joint matrix: `sqrt(r) L^-1 G^T` of both sides, one above the other, the columns
 /// times their signs.
-fn factored(
-    g: MatRef<'_, f64>,
-    r: f64,
-    signs: &[f64],
-    class: Vec<usize>,
-    rest: Vec<usize>,
-    par: Par,
-) -> Result<(OwnedMatrix, Side, Side), FitError> {
-    let side = |index: Vec<usize>| {
-        let factor = shifted_gram(g, &index, r, par)?;
-        Ok::<Side, FitError>(Side { index, factor })
-    };
-    let (class, rest) = (side(class)?, side(rest)?);
+fn factored(g: MatRef<'_, f64>, r: f64, signs: &[f64], [class, rest]: &[Side; 2]) -> Mat<f64> {
     let rank = g.nrows();
     let mut rows = Mat::from_fn(2 * rank, g.ncols(), |a, i| r.sqrt() * signs[i] * g[(a % rank, i)]);
     let (above, below) = rows.as_mut().split_at_row_mut(rank);
     class.factor.solve_lower(above);
     rest.factor.solve_lower(below);
-    Ok((OwnedMatrix::Factor(rows), class, rest))
+    rows
 }

@@ -14,7 +14,9 @@ use faer::{Mat, MatRef, Par};
 use super::check_graph;
 use super::duals::{Duals, Planes, cholesky};
 use super::reweighted;
-use crate::algebra::{Lu, Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut};
+use crate::algebra::{
+    Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut, solve_by_lu,
+};
 use crate::kernel::{GraphOptions, Laplacian};
 use crate::params::Ranges;
 use crate::solve::box_qp::{self, Solution, Term};
@@ -196,31 +198,29 @@ impl<M: Nonparallel> Method for M {
             }
         }
         let k = set.matrix(family.planes.bias);
-        let Some((mu, graph)) = family.manifold else {
-            let duals = Duals::full(k, set, family.planes, par);
-            let (b, certificate) = solve(&duals, &family, options);
-            let values = k.times(b.as_ref(), par);
-            let machine = family.planes.machine(b, values.as_ref())?;
-            return Ok(Fit::new(machine, certificate));
+        let (b, certificates) = match family.manifold {
+            None => solve(&Duals::full(k, set, family.planes, par), &family, options),
+            Some((mu, graph)) => {
+                let (laplacian, scale) = (set.laplacian(graph, par), mu / family.planes.r);
+                let deformed = deform(k, &laplacian, scale, par)?;
+                let duals = Duals::full(deformed.view(), set, family.planes, par);
+                let (mut b, certificates) = solve(&duals, &family, options);
+                let values = duals.k.times(b.as_ref(), par);
+                b -= faer::Scale(scale) * laplacian.times(values.as_ref());
+                (b, certificates)
+            }
         };
-        let (laplacian, scale) = (set.laplacian(graph, par), mu / family.planes.r);
-        let deformed = deform(k, &laplacian, scale, par)?;
-        let duals = Duals::full(deformed.view(), set, family.planes, par);
-        let (mut b, certificate) = solve(&duals, &family, options);
-        let values = duals.k.times(b.as_ref(), par);
-        b -= faer::Scale(scale) * laplacian.times(values.as_ref());
         let values = k.times(b.as_ref(), par);
-        let machine = family.planes.machine(b, values.as_ref())?;
-        Ok(Fit::new(machine, certificate))
+        family.planes.fit(b, values.as_ref(), certificates)
     }
 }
 
-/// Solves the duals in all coefficients; returns these, one column per class.
+/// Solves the duals in all coefficients; returns these, one column per class, and the certificates.
 fn solve(
     duals: &Duals<'_>,
     family: &Family<'_>,
     options: &mut FitOptions<'_>,
-) -> (Mat<f64>, Certificate) {
+) -> (Mat<f64>, Vec<Certificate>) {
     if !family.similarity.is_convex() {
         return reweighted::solve(duals, family);
     }
@@ -236,13 +236,13 @@ fn solve(
             if is_similar { family.similarity.term(0.0) } else { far }
         },
     );
-    let certificates = (solutions.iter()).map(|one| one.certificate.scaled(family.planes.r));
-    let certificate = Certificate::total(certificates);
+    let certificate = |solution: &Solution| solution.certificate.scaled(family.planes.r);
+    let certificates = solutions.iter().map(certificate).collect();
     let b = coefficients(&solutions);
     if let Some(chain) = &mut options.chain {
         chain.solutions = solutions.into_iter().map(|solution| solution.x).collect();
     }
-    (b, certificate)
+    (b, certificates)
 }
 
 /// The expansion coefficients, one column per class.
@@ -269,7 +269,7 @@ fn fit_eliminated(
         let terms = vec![far.rescaled(planes.r); plane.dissimilar.len()];
         let start = starts.as_ref().map(|starts| starts[l].as_slice());
         let Solution { x, certificate, .. } =
-            box_qp::solve(plane.matrix(), &terms, start, planes.settings(par));
+            box_qp::solve(plane.matrix.view(), &terms, start, planes.settings(par));
         let lambda = [x.iter().map(|x| planes.r * x).collect()];
         let values = duals.similar_values(std::slice::from_ref(&plane), &lambda, None);
         let column = duals.coefficients(&plane, &lambda[0], &values[0]);
@@ -282,12 +282,11 @@ fn fit_eliminated(
         iterations: iterations[l],
         ..duals.certificate(l, far, column(b.as_ref(), l), column(values.as_ref(), l))
     });
-    let certificate = Certificate::total(certificates);
-    let machine = planes.machine(b, values.as_ref())?;
+    let certificates: Vec<Certificate> = certificates.collect();
     if let Some(chain) = &mut options.chain {
         chain.solutions = solutions;
     }
-    Ok(Fit::new(machine, certificate))
+    planes.fit(b, values.as_ref(), certificates)
 }
 
 /// `K~ = (I + scale K L)^-1 K`. With a factor `K = G G^T` it is `G (I + scale G^T L G)^-1 G^T`.
@@ -321,7 +320,7 @@ fn deform_full(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) 
         }
         target[j] += 1.0;
     }
-    let mut kernel = Lu::new(system, par).solve(k);
+    let mut kernel = solve_by_lu(system, k, par);
     // Symmetric up to rounding; the solver needs exact symmetry.
     for j in 0..n {
         for i in j + 1..n {

@@ -18,7 +18,7 @@ const SMALLEST_FALL: f64 = 1e-6;
 
 /// Expansion coefficients of all hyperplanes. All classes are reweighted together; a class whose
 /// objective no longer falls keeps its solution.
-pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Certificate) {
+pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Vec<Certificate>) {
     let convex = |at: Option<&[Descent]>| {
         let start = |l: usize| at.map(|at| at[l].solution.x.as_slice());
         duals.solve_all(
@@ -45,10 +45,10 @@ pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Certif
             }
         }
     }
-    let certificates = descents.iter().map(|descent| descent.certificate(family.planes.r));
-    let certificate = Certificate::total(certificates);
+    let certificate = |descent: &Descent| descent.certificate(family.planes.r);
+    let certificates = descents.iter().map(certificate).collect();
     let solutions: Vec<Solution> = descents.into_iter().map(|descent| descent.solution).collect();
-    (coefficients(&solutions), certificate)
+    (coefficients(&solutions), certificates)
 }
 
 /// The true objective of class `l`.

@@ -9,9 +9,9 @@
 //! over the samples of both classes. The class that wins most pairs is predicted. Unlike the nonparallel
 //! methods, one hyperplane separates two classes instead of approximating one.
 
-use faer::{Mat, Par};
-use rayon::prelude::*;
+use faer::Mat;
 
+use crate::algebra::each;
 use crate::model::{KernelMachine, Rule, pairs};
 use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::smo::{Solution, StopRule, SvmDual};
@@ -80,19 +80,10 @@ impl Svm {
         // Computed before the pairs run in parallel, by all threads at once.
         let gram = set.full_matrix();
         let solve = |(a, samples): &(usize, Vec<usize>)| {
-            let dual = SvmDual { gram, samples, positives: members[*a].len(), c };
-            let solution = solve(&dual)?;
-            if solution.certificate.gap.is_finite() && solution.offset.is_finite() {
-                Ok(solution)
-            } else {
-                Err(FitError::NotFinite)
-            }
+            solve(&SvmDual { gram, samples, positives: members[*a].len(), c })
         };
-        let solved: Vec<Result<Solution, FitError>> = match options.par(set) {
-            Par::Seq => pairs.iter().map(solve).collect(),
-            Par::Rayon(_) => pairs.par_iter().map(solve).collect(),
-        };
-        let solved: Vec<Solution> = solved.into_iter().collect::<Result<_, _>>()?;
+        let solved = each(options.par(set), &pairs, solve).into_iter();
+        let solved: Vec<Solution> = solved.collect::<Result<_, _>>()?;
         // One column of coefficients per pair, zero for the samples of other classes.
         let mut coefficients = Mat::zeros(n, solved.len());
         for (pair, ((_, samples), solution)) in pairs.iter().zip(&solved).enumerate() {

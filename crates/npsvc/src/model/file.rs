@@ -95,7 +95,7 @@ impl Model {
         }
         let (mut contents, mut fields) = (Contents::default(), Fields::Read(&bytes[start..end]));
         contents.visit(&mut fields)?;
-        require(fields.is_at_end(), "it is longer than expected")?;
+        require(matches!(fields, Fields::Read([])), "it is longer than expected")?;
         contents.into_model()
     }
 }
@@ -287,10 +287,6 @@ impl Fields<'_> {
             self.numbers(list)?;
         }
         Ok(())
-    }
-
-    fn is_at_end(&self) -> bool {
-        matches!(self, Self::Read([]))
     }
 }
 

@@ -124,16 +124,13 @@ impl Rule {
     /// One value per class, larger means more likely, from the function values `f`. The first
     /// largest value belongs to the predicted class.
     fn decide(&self, f: impl Fn(usize) -> f64, values: &mut [f64]) {
-        match self {
-            Self::Nearest { norms } => {
-                (values.iter_mut().zip(norms).enumerate())
-                    .for_each(|(l, (value, norm))| *value = -(f(l).abs() / norm));
-            }
-            Self::Farthest { norms } => {
-                (values.iter_mut().zip(norms).enumerate())
-                    .for_each(|(l, (value, norm))| *value = f(l).abs() / norm);
-            }
-            Self::Vote { classes } => decide_by_votes(*classes, f, values),
+        let (norms, sign) = match self {
+            Self::Nearest { norms } => (norms, -1.0),
+            Self::Farthest { norms } => (norms, 1.0),
+            Self::Vote { classes } => return decide_by_votes(*classes, f, values),
+        };
+        for (l, (value, norm)) in values.iter_mut().zip(norms).enumerate() {
+            *value = sign * (f(l).abs() / norm);
         }
     }
 }
@@ -191,14 +188,8 @@ impl Model {
                 move_to_pivots(&mut representation.frame);
             }
         }
-        Self {
-            expansion: set.expansion().clone(),
-            machine,
-            representation,
-            certificate,
-            trace,
-            par,
-        }
+        let expansion = set.expansion().clone();
+        Self { expansion, machine, representation, certificate, trace, par }
     }
 
     /// The class of each row.

@@ -37,13 +37,8 @@ pub fn solve(
             let dual = primal - gap;
             let otherwise =
                 if is_limit { Termination::IterationLimit } else { Termination::Stalled };
-            let certificate = Certificate {
-                primal,
-                dual,
-                gap,
-                iterations,
-                termination: Termination::of(converged, otherwise, [primal, dual, gap]),
-            };
+            let termination = Termination::of(converged, otherwise, [primal, dual, gap]);
+            let certificate = Certificate { primal, dual, gap, iterations, termination };
             // The mass of several steps adds up to one only up to rounding.
             if let Some(only) = single(&tau) {
                 tau[only] = 1.0;

@@ -9,8 +9,7 @@
 
 use faer::{Mat, MatRef, Par};
 
-use crate::algebra::Matrix;
-use crate::algebra::{column, inner, product, set_product, symmetric_eigen};
+use crate::algebra::{Matrix, column, inner, product, set_product, symmetric_eigen};
 
 /// Condition of `M^T K M` up to which its inverse square root is exact to about 1e-9.
 const SAFE_CONDITION: f64 = 1e6;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use faer::{Mat, MatRef, Par};
 
-use super::p_step::{LaplacianProducts, LinearTerm, PStep};
+use super::p_step::{PStep, WithProduct};
 use super::path::{Path, Walk};
 use super::u_step::{Given, Hyperplanes, UStep};
 use super::{KNpsvcpp, Start};
@@ -40,9 +40,8 @@ pub(super) fn fit(
         return iterate(parameters, set, start, options, Walk::new(None)).map(|(fit, _)| fit);
     };
     let mut path = Path::new(chain.path.take(), parameters, start);
-    let known = path.finished(parameters).cloned();
-    let fit = match known {
-        Some(fit) => fit,
+    let fit = match path.finished(parameters) {
+        Some(fit) => fit.clone(),
         None => {
             let walk = Walk::new(Some(&mut path));
             let (fit, largest) = iterate(parameters, set, start, options, walk)?;
@@ -105,20 +104,12 @@ fn iterate(
         termination: Termination::of(converged, Termination::IterationLimit, [row.primal; 3]),
         ..row.certificate()
     };
-    let fit = Fit {
-        machine: algorithm.machine(&turn, &frame)?,
-        certificate,
-        trace,
-        representation: Some(representation(&frame, parameters.bias)),
-    };
-    Ok((fit, largest))
-}
-
-/// The representation of a frame. A constant feature adds the sums of its columns.
-fn representation(frame: &Frame, bias: bool) -> Representation {
+    let machine = algorithm.machine(&turn, &frame)?;
     let frame = frame.at.transpose().to_owned();
-    let offsets = column_sums(frame.as_ref(), bias);
-    Representation { frame, offsets }
+    // A constant feature adds the sums of the frame's columns.
+    let offsets = column_sums(frame.as_ref(), parameters.bias);
+    let representation = Some(Representation { frame, offsets });
+    Ok((Fit { machine, certificate, trace, representation }, largest))
 }
 
 /// `U`, `V` and `P` of one iteration, and what the weights are chosen by.
@@ -189,12 +180,12 @@ impl<'a> Algorithm<'a> {
         let factor = self.parameters.r1 / (self.parameters.r1 + self.parameters.r2);
         let v = faer::Scale(factor) * product(frame.atk.as_ref(), u.b.as_ref(), self.par);
         let active = ActiveClasses::new(self.parameters.r1, &v, &u, tau);
-        let linear = LinearTerm {
+        let linear = WithProduct {
             plain: product(active.v.as_ref(), active.b.transpose(), self.par),
             times_k: product(active.v.as_ref(), active.f.transpose(), self.par),
         };
-        let products = self.p_step.run(&mut frame, &linear);
-        let manifold = Manifold::new(self.parameters.mu, &frame, products, self.par);
+        let atkl = self.p_step.run(&mut frame, &linear);
+        let manifold = Manifold::new(self.parameters.mu, &frame, atkl, self.par);
         let pu = product(frame.atk.as_ref(), u.b.as_ref(), self.par);
         let mut turn =
             Turn { frame, v, u, pu, manifold, objectives: Vec::new(), gradient_gram: Mat::new() };
@@ -298,8 +289,8 @@ impl<'a> Algorithm<'a> {
             }
             moved
         };
-        let mt = moved(&frame.at, &b, &manifold.products.atkl);
-        let mtk = moved(&frame.atk, &f, &manifold.products.atklk);
+        let mt = moved(&frame.at, &b, &manifold.atkl.plain);
+        let mtk = moved(&frame.atk, &f, &manifold.atkl.times_k);
         Frame::nearest_to_known(mt.as_ref(), mtk.as_ref(), self.k, self.par)
     }
 
@@ -314,7 +305,7 @@ impl<'a> Algorithm<'a> {
         let pu = product(frame.atk.as_ref(), turn.u.b.as_ref(), self.par);
         let norm = |l| (turn.squared_w(l, &pu) + turn.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        self.parameters.planes().machine_with_norms(turn.u.b.clone(), norms)
+        self.parameters.planes().machine(turn.u.b.clone(), norms)
     }
 }
 
@@ -358,8 +349,8 @@ struct Manifold {
     mu: f64,
     /// `mu/2 tr(Z L Z^T)`.
     value: f64,
-    /// `H P`.
-    products: LaplacianProducts,
+    /// `H P`, transposed.
+    atkl: WithProduct,
     /// `P^T H P`.
     core: Mat<f64>,
     /// `|Pi|^2`.
@@ -367,18 +358,19 @@ struct Manifold {
 }
 
 impl Manifold {
-    fn new(mu: f64, frame: &Frame, products: LaplacianProducts, par: Par) -> Self {
-        let core = product(frame.atk.as_ref(), products.atkl.transpose(), par);
+    fn new(mu: f64, frame: &Frame, atkl: WithProduct, par: Par) -> Self {
+        let (plain, times_k) = (atkl.plain.as_ref(), atkl.times_k.as_ref());
+        let core = product(frame.atk.as_ref(), plain.transpose(), par);
         let trace: f64 = (0..core.nrows()).map(|i| core[(i, i)]).sum();
-        let (atkl, atklk) = (products.atkl.as_ref(), products.atklk.as_ref());
-        let norm: f64 = (0..atkl.ncols()).map(|i| inner(column(atkl, i), column(atklk, i))).sum();
+        let squared = |i| inner(column(plain, i), column(times_k, i));
+        let norm: f64 = (0..plain.ncols()).map(squared).sum();
         let squared_norm = (norm - core.squared_norm_l2()).max(0.0);
-        Self { mu, value: 0.5 * mu * trace, products, core, squared_norm: mu * mu * squared_norm }
+        Self { mu, value: 0.5 * mu * trace, atkl, core, squared_norm: mu * mu * squared_norm }
     }
 
     /// `Pi^T U` for hyperplanes with coefficients `b`, where `pu` is `P^T U`.
     fn gradient_times(&self, b: MatRef<'_, f64>, pu: &Mat<f64>, par: Par) -> Mat<f64> {
-        let mut times = product(self.products.atklk.as_ref(), b, par);
+        let mut times = product(self.atkl.times_k.as_ref(), b, par);
         add_product(times.as_mut(), -1.0, self.core.transpose(), pu.as_ref(), par);
         times *= faer::Scale(self.mu);
         times

@@ -29,29 +29,23 @@ pub(super) struct PStep<'a> {
     mu: f64,
     sigma: f64,
     par: Par,
-    products: LaplacianProducts,
+    /// `A^T K L` of the frame; zero if there is no manifold term.
+    atkl: WithProduct,
     next: Frame,
-    /// `M^T` and `M^T K`.
-    mt: Mat<f64>,
-    mtk: Mat<f64>,
+    /// `M^T`.
+    mt: WithProduct,
 }
 
-/// `A^T K L` and `A^T K L K` of a frame; zeros if there is no manifold term.
-pub(super) struct LaplacianProducts {
-    pub atkl: Mat<f64>,
-    pub atklk: Mat<f64>,
-}
-
-impl LaplacianProducts {
-    fn zeros(d: usize, n: usize) -> Self {
-        Self { atkl: Mat::zeros(d, n), atklk: Mat::zeros(d, n) }
-    }
-}
-
-/// `r1 V T U^T` in kernel coordinates, and times `K`; d x n each.
-pub(super) struct LinearTerm {
+/// A d x n matrix in kernel coordinates, and its product with `K`.
+pub(super) struct WithProduct {
     pub plain: Mat<f64>,
     pub times_k: Mat<f64>,
+}
+
+impl WithProduct {
+    fn zeros(d: usize, n: usize) -> Self {
+        Self { plain: Mat::zeros(d, n), times_k: Mat::zeros(d, n) }
+    }
 }
 
 impl<'a> PStep<'a> {
@@ -59,12 +53,12 @@ impl<'a> PStep<'a> {
         let k = set.matrix(options.bias);
         let laplacian = set.laplacian(&options.graph, par);
         let sigma_max = if options.mu > 0.0 {
-            let make = || sigma_max(k, &laplacian, par);
-            set.largest_eigenvalue(&options.graph, options.bias, make)
+            let key = (options.graph.clone(), options.bias);
+            *set.largest_eigenvalues().get(key, || sigma_max(k, &laplacian, par))
         } else {
             0.0
         };
-        let zeros = || Mat::zeros(d, k.n());
+        let zeros = || WithProduct::zeros(d, k.n());
         Self {
             k,
             laplacian,
@@ -72,24 +66,23 @@ impl<'a> PStep<'a> {
             mu: options.mu,
             sigma: options.gpi.shift + options.mu * sigma_max,
             par,
-            products: LaplacianProducts::zeros(d, k.n()),
-            next: Frame { at: zeros(), atk: zeros() },
+            atkl: zeros(),
+            next: Frame { at: Mat::zeros(d, k.n()), atk: Mat::zeros(d, k.n()) },
             mt: zeros(),
-            mtk: zeros(),
         }
     }
 
-    /// Iterates from `frame` until a round hardly moves it.
-    pub fn run(&mut self, frame: &mut Frame, linear: &LinearTerm) -> LaplacianProducts {
+    /// Iterates from `frame` until a round hardly moves it. `linear` is `r1 V T U^T`. Returns
+    /// `A^T K L` of the last frame.
+    pub fn run(&mut self, frame: &mut Frame, linear: &WithProduct) -> WithProduct {
         let size = (frame.d() as f64).sqrt();
         self.update_products(frame);
         for _ in 0..self.gpi.max_rounds {
-            let LaplacianProducts { atkl, atklk } = &self.products;
+            let (WithProduct { plain, times_k }, atkl) = (&mut self.mt, &self.atkl);
             let weights = [self.sigma, -self.mu, 1.0];
-            set_combination(&mut self.mt, weights, [&frame.at, atkl, &linear.plain]);
-            set_combination(&mut self.mtk, weights, [&frame.atk, atklk, &linear.times_k]);
-            let (mt, mtk) = (self.mt.as_ref(), self.mtk.as_ref());
-            self.next.set_nearest(mt, mtk, self.k, self.par);
+            set_combination(plain, weights, [&frame.at, &atkl.plain, &linear.plain]);
+            set_combination(times_k, weights, [&frame.atk, &atkl.times_k, &linear.times_k]);
+            self.next.set_nearest(plain.as_ref(), times_k.as_ref(), self.k, self.par);
             let moved = frame.distance(&self.next);
             std::mem::swap(frame, &mut self.next);
             self.update_products(frame);
@@ -97,15 +90,14 @@ impl<'a> PStep<'a> {
                 break;
             }
         }
-        let (d, n) = (frame.d(), self.k.n());
-        std::mem::replace(&mut self.products, LaplacianProducts::zeros(d, n))
+        std::mem::replace(&mut self.atkl, WithProduct::zeros(frame.d(), self.k.n()))
     }
 
     fn update_products(&mut self, frame: &Frame) {
         if self.mu > 0.0 {
-            let LaplacianProducts { atkl, atklk } = &mut self.products;
-            self.laplacian.set_rows_times(atkl, frame.atk.as_ref());
-            self.k.set_rows_times(atklk, atkl.as_ref(), self.par);
+            let WithProduct { plain, times_k } = &mut self.atkl;
+            self.laplacian.set_rows_times(plain, frame.atk.as_ref());
+            self.k.set_rows_times(times_k, plain.as_ref(), self.par);
         }
     }
 }

@@ -47,14 +47,6 @@ struct Finished {
     fit: Fit,
 }
 
-impl Finished {
-    fn serves(&self, options: &KNpsvcpp) -> bool {
-        let KNpsvcpp { c, .. } = self.options;
-        let are_alike = self.options == KNpsvcpp { c, ..options.clone() };
-        are_alike && self.largest <= options.c && options.c <= c
-    }
-}
-
 /// The iterations of the last fit of a chain, and finished fits.
 pub(crate) struct Path {
     /// The options without those that only affect the weights and the end.
@@ -82,8 +74,12 @@ impl Path {
 
     /// The fit with these options, if a fit with a larger `c` turned out to be the same.
     pub fn finished(&self, options: &KNpsvcpp) -> Option<&Fit> {
-        let found = self.finished.iter().find(|one| one.serves(options));
-        found.map(|one| &one.fit)
+        let serves = |one: &&Finished| {
+            let KNpsvcpp { c, .. } = one.options;
+            let are_alike = one.options == KNpsvcpp { c, ..options.clone() };
+            are_alike && one.largest <= options.c && options.c <= c
+        };
+        self.finished.iter().find(serves).map(|one| &one.fit)
     }
 
     /// Keeps a fit whose multipliers were all at most `largest`, if `c` did not bound them.
@@ -101,21 +97,18 @@ impl Path {
 pub(super) struct Walk<'a> {
     /// `None` if nothing is kept.
     path: Option<&'a mut Path>,
-    /// Number of steps that another fit has computed and this one has used.
-    known: usize,
-    /// Whether all steps so far were known.
-    is_known: bool,
+    /// Number of steps so far.
+    steps: usize,
 }
 
 impl<'a> Walk<'a> {
     pub fn new(path: Option<&'a mut Path>) -> Self {
-        Self { path, known: 0, is_known: true }
+        Self { path, steps: 0 }
     }
 
     /// The next step, if another fit has computed it.
     fn known(&self) -> Option<&Step> {
-        let path = self.path.as_ref().filter(|_| self.is_known)?;
-        path.steps.get(self.known)
+        self.path.as_ref()?.steps.get(self.steps)
     }
 
     /// The next turn: known, or computed by `make`.
@@ -134,17 +127,15 @@ impl<'a> Walk<'a> {
     ) -> Arc<Frame> {
         if let Some(step) = self.known().filter(|step| step.tau == tau) {
             let next = step.next.clone();
-            self.known += 1;
+            self.steps += 1;
             return next;
         }
         let next = Arc::new(make());
         let Some(path) = &mut self.path else {
             return next;
         };
-        if self.is_known {
-            path.steps.truncate(self.known);
-            self.is_known = false;
-        }
+        path.steps.truncate(self.steps);
+        self.steps += 1;
         let step = Step { turn: turn.clone(), tau: tau.to_vec(), next: next.clone() };
         if (path.steps.len() + 1) * step.bytes() <= MOST_BYTES {
             path.steps.push(step);

@@ -7,10 +7,9 @@
 //! These are TWSVM's duals with `r = r1` and a known function, see [`crate::methods::duals`].
 
 use faer::{Mat, Par};
-use rayon::prelude::*;
 
 use crate::FitError;
-use crate::algebra::{column, column_mut};
+use crate::algebra::{column, column_mut, each};
 use crate::methods::duals::{Duals, KnownPart, Plane};
 use crate::solve::box_qp::{self, Settings, Solution, Term};
 
@@ -56,17 +55,31 @@ pub(super) struct UStep<'a> {
 
 impl<'a> UStep<'a> {
     pub fn new(duals: Duals<'a>, c: f64) -> Result<Self, FitError> {
-        let planes = match duals.is_eliminated() {
-            true => (0..duals.classes).map(|l| duals.plane(l)).collect::<Result<_, _>>()?,
-            false => Vec::new(),
-        };
+        let count = if duals.is_eliminated() { duals.classes } else { 0 };
+        let planes = (0..count).map(|l| duals.plane(l)).collect::<Result<_, _>>()?;
         Ok(Self { duals, c, planes })
     }
 
     pub fn solve(&self, given: Given<'_>) -> Hyperplanes {
-        match self.duals.is_eliminated() {
+        let (duals, is_eliminated) = (&self.duals, self.duals.is_eliminated());
+        let (b, f, solved) = match is_eliminated {
             true => self.solve_eliminated(given),
             false => self.solve_all(given),
+        };
+        let mut largest = 0.0_f64;
+        for (l, solution) in solved.iter().enumerate() {
+            // After the elimination all multipliers are those of dissimilar samples.
+            let is_dissimilar = |i: usize| is_eliminated || !duals.is_similar(i, l);
+            for (_, x) in solution.x.iter().enumerate().filter(|(i, _)| is_dissimilar(*i)) {
+                largest = largest.max(duals.planes.r * x);
+            }
+        }
+        Hyperplanes {
+            b,
+            f,
+            are_solved: solved.iter().all(|solution| solution.certificate.converged()),
+            solutions: solved.into_iter().map(|solution| solution.x).collect(),
+            largest,
         }
     }
 
@@ -75,7 +88,8 @@ impl<'a> UStep<'a> {
         self.duals.planes.tolerance * given.scale[l] / self.duals.planes.r
     }
 
-    fn solve_all(&self, given: Given<'_>) -> Hyperplanes {
+    /// `B`, `K B` and the solutions of the QPs in all coefficients.
+    fn solve_all(&self, given: Given<'_>) -> (Mat<f64>, Mat<f64>, Vec<Solution>) {
         let start = |l: usize| given.last.map(|last| last[l].as_slice());
         let absolute = |l: usize| self.absolute(&given, l);
         let solved = self.duals.solve_all(start, absolute, |l, i, is_similar| {
@@ -83,38 +97,25 @@ impl<'a> UStep<'a> {
             Term { linear: loss.linear + given.values[(i, l)], ..loss }
         });
         let (mut b, mut f) = (given.coefficients, given.values);
-        let are_solved = all_solved(solved.iter());
-        let (mut largest, mut solutions) = (0.0_f64, Vec::with_capacity(solved.len()));
-        for (l, solution) in solved.into_iter().enumerate() {
+        for (l, solution) in solved.iter().enumerate() {
             add(column_mut(&mut b, l), &solution.x);
             add(column_mut(&mut f, l), &solution.y);
-            let dissimilar = (0..f.nrows()).filter(|&i| !self.duals.is_similar(i, l));
-            largest =
-                dissimilar.fold(largest, |most, i| most.max(self.duals.planes.r * solution.x[i]));
-            solutions.push(solution.x);
         }
-        Hyperplanes { b, f, solutions, are_solved, largest }
+        (b, f, solved)
     }
 
-    fn solve_eliminated(&self, given: Given<'_>) -> Hyperplanes {
+    /// The same with the similar samples eliminated.
+    fn solve_eliminated(&self, given: Given<'_>) -> (Mat<f64>, Mat<f64>, Vec<Solution>) {
         let (duals, planes) = (&self.duals, &self.planes);
         let known = duals.known_parts(planes, given.values.as_ref());
-        let solve = |l: usize| self.solve_plane(&given, &known[l], l);
         // All planes in parallel, each by one thread.
-        let solved: Vec<(Vec<f64>, Solution)> = if duals.par.degree() > 1 {
-            (0..planes.len()).into_par_iter().map(solve).collect()
-        } else {
-            (0..planes.len()).map(solve).collect()
-        };
+        let solved = each(duals.par, 0..planes.len(), |l| self.solve_plane(&given, &known[l], l));
         let lambdas: Vec<Vec<f64>> = (solved.iter())
             .map(|(_, solution)| solution.x.iter().map(|x| duals.planes.r * x).collect())
             .collect();
         let similar = duals.similar_values(planes, &lambdas, Some(&known));
-        let are_solved = all_solved(solved.iter().map(|(_, solution)| solution));
         let (mut b, mut f) = (given.coefficients, given.values);
-        let mut solutions = Vec::with_capacity(solved.len());
-        for (l, (known, solution)) in solved.into_iter().enumerate() {
-            let plane = &planes[l];
+        for (l, (plane, (known, solution))) in planes.iter().zip(&solved).enumerate() {
             add(column_mut(&mut b, l), &duals.coefficients(plane, &lambdas[l], &similar[l]));
             let values = column_mut(&mut f, l);
             for (&i, value) in plane.similar.iter().zip(&similar[l]) {
@@ -123,15 +124,8 @@ impl<'a> UStep<'a> {
             for (&j, (g, y)) in plane.dissimilar.iter().zip(known.iter().zip(&solution.y)) {
                 values[j] = g + y;
             }
-            solutions.push(solution.x);
         }
-        Hyperplanes {
-            b,
-            f,
-            solutions,
-            are_solved,
-            largest: lambdas.iter().flatten().copied().fold(0.0, f64::max),
-        }
+        (b, f, solved.into_iter().map(|(_, solution)| solution).collect())
     }
 
     /// The QP of class `l`, and the known part of the function on its dissimilar samples.
@@ -146,13 +140,9 @@ impl<'a> UStep<'a> {
         let settings =
             Settings { absolute: self.absolute(given, l), ..self.duals.planes.settings(Par::Seq) };
         let start = given.last.map(|last| last[l].as_slice());
-        let solution = box_qp::solve(plane.matrix(), &terms, start, settings);
+        let solution = box_qp::solve(plane.matrix.view(), &terms, start, settings);
         (known, solution)
     }
-}
-
-fn all_solved<'s>(mut solutions: impl Iterator<Item = &'s Solution>) -> bool {
-    solutions.all(|solution| solution.certificate.converged())
 }
 
 fn add(target: &mut [f64], step: &[f64]) {

@@ -24,7 +24,7 @@ use faer::{Mat, MatRef, Par};
 
 use super::Term;
 use super::iterate::Iterate;
-use crate::algebra::{Cholesky, Matrix, add_scaled, add_times_vector, column, principal_submatrix};
+use crate::algebra::{Cholesky, add_scaled, add_times_vector, column, principal_submatrix};
 
 /// Weight of the first stage, relative to the mean diagonal of Q: in general, if few coordinates are
 /// fixed, and from the solution of a similar problem.
@@ -142,9 +142,9 @@ pub(super) struct ActiveSet {
 }
 
 impl ActiveSet {
-    pub fn new(q: Matrix<'_>, iterate: &Iterate<'_>, is_warm: bool) -> Self {
+    pub fn new(iterate: &Iterate<'_>, is_warm: bool) -> Self {
         let n = iterate.x.len().max(1);
-        let scale = (0..iterate.x.len()).map(|i| q.diagonal(i)).sum::<f64>() / n as f64;
+        let scale = (0..iterate.x.len()).map(|i| iterate.q.diagonal(i)).sum::<f64>() / n as f64;
         let scale = scale.max(f64::MIN_POSITIVE);
         let states: Vec<BoundState> = iterate
             .terms
@@ -183,16 +183,14 @@ impl ActiveSet {
     /// Solves the stage of weight `aim`, by way of larger weights if necessary.
     pub fn solve_at_weight(
         &mut self,
-        q: Matrix<'_>,
         iterate: &mut Iterate<'_>,
         aim: f64,
         shared: Option<&SharedInverse>,
-        par: Par,
     ) {
         let mut next = aim;
         loop {
             let shared = shared.filter(|_| next == aim);
-            if self.try_weight(q, iterate, next, shared, par) {
+            if self.try_weight(iterate, next, shared) {
                 self.last_weight = Some(next);
                 if next == aim {
                     return;
@@ -215,25 +213,23 @@ impl ActiveSet {
     /// One stage. If the states do not stop changing, it is undone.
     fn try_weight(
         &mut self,
-        q: Matrix<'_>,
         iterate: &mut Iterate<'_>,
         rho: f64,
         shared: Option<&SharedInverse>,
-        par: Par,
     ) -> bool {
         let kept = (iterate.x.clone(), iterate.y.clone(), self.states.clone());
         for _ in 0..MAX_SYSTEMS {
             let terms = iterate.terms;
             let fixed = |(i, state): (usize, &BoundState)| Some((i, state.value(&terms[i])?));
-            iterate.set(q, self.states.iter().enumerate().filter_map(fixed));
+            iterate.set(self.states.iter().enumerate().filter_map(fixed));
             let system = FreeSystem { states: &self.states, center: &kept.0, rho };
             let shared = shared.filter(|shared| {
                 let (free, support) = self.system_sizes(terms, shared.shift - rho);
                 support < free
             });
             let solved = match shared {
-                None => system.solve(q, iterate, par),
-                Some(shared) => system.solve_shared(iterate, shared, par),
+                None => system.solve(iterate),
+                Some(shared) => system.solve_shared(iterate, shared),
             };
             iterate.steps += 1;
             if solved.is_none() {
@@ -281,32 +277,27 @@ impl FreeSystem<'_> {
     }
 
     /// Moves the free coordinates to where their slopes vanish, by one row per free coordinate.
-    fn solve(&self, q: Matrix<'_>, iterate: &mut Iterate<'_>, par: Par) -> Option<()> {
+    fn solve(&self, iterate: &mut Iterate<'_>) -> Option<()> {
         let is_free = |&i: &usize| self.states[i].is_free();
         let free: Vec<usize> = (0..self.states.len()).filter(is_free).collect();
         let extra = |&i: &usize| iterate.terms[i].square + self.rho;
         let extra: Vec<f64> = free.iter().map(extra).collect();
         let mut step = Mat::from_fn(free.len(), 1, |a, _| -self.slope(iterate, free[a]));
-        q.solve_shifted(&free, &extra, &mut step, par)?;
+        iterate.q.solve_shifted(&free, &extra, &mut step, iterate.settings.par)?;
         let step = column(step.as_ref(), 0);
         if !step.iter().all(|value| value.is_finite()) {
             return None;
         }
         let target = |(&i, step): (&usize, &f64)| (i, iterate.x[i] + step);
         let targets: Vec<(usize, f64)> = free.iter().zip(step).map(target).collect();
-        iterate.set(q, targets.into_iter());
+        iterate.set(targets.into_iter());
         Some(())
     }
 
     /// The same through `R = (Q + s I)^-1`, by one row per coordinate that is fixed or whose diagonal
     /// differs. With `z` the multipliers of these, `(Q + s I) step = g - z`, so `Q step` is known.
-    fn solve_shared(
-        &self,
-        iterate: &mut Iterate<'_>,
-        shared: &SharedInverse,
-        par: Par,
-    ) -> Option<()> {
-        let n = self.states.len();
+    fn solve_shared(&self, iterate: &mut Iterate<'_>, shared: &SharedInverse) -> Option<()> {
+        let (n, par) = (self.states.len(), iterate.settings.par);
         let r = shared.inverse.as_ref();
         let is_free = |i: usize| self.states[i].is_free();
         let extra = |i: usize| iterate.terms[i].square + self.rho - shared.shift;

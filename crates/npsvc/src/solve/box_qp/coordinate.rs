@@ -4,7 +4,7 @@
 //! free. [`super::active_set`] takes over if many are free, or if they are strongly coupled.
 
 use super::iterate::Iterate;
-use super::{Settings, Term, sweep};
+use super::{Term, sweep};
 use crate::algebra::{Matrix, larger, smaller};
 use crate::certificate::Certificate;
 
@@ -42,28 +42,16 @@ impl CoordinateDescent {
 
     /// Up to `limit` coordinate steps, in the order that suits the form of the matrix. The flag is
     /// true if no step gains anything beyond rounding.
-    pub fn run(
-        &self,
-        q: Matrix<'_>,
-        iterate: &mut Iterate<'_>,
-        limit: usize,
-        settings: Settings,
-    ) -> (Certificate, bool) {
-        match q {
-            Matrix::Full(_) => self.run_greedy(q, iterate, limit, settings),
-            Matrix::Factor(rows) => sweep::run(rows, self, iterate, limit, settings),
+    pub fn run(&self, iterate: &mut Iterate<'_>, limit: usize) -> (Certificate, bool) {
+        match iterate.q {
+            Matrix::Full(_) => self.run_greedy(iterate, limit),
+            Matrix::Factor(rows) => sweep::run(rows, self, iterate, limit),
         }
     }
 
-    fn run_greedy(
-        &self,
-        q: Matrix<'_>,
-        iterate: &mut Iterate<'_>,
-        limit: usize,
-        settings: Settings,
-    ) -> (Certificate, bool) {
+    fn run_greedy(&self, iterate: &mut Iterate<'_>, limit: usize) -> (Certificate, bool) {
         let check_every = (iterate.x.len() / 8).clamp(16, 256);
-        let mut certificate = iterate.certificate(settings);
+        let mut certificate = iterate.certificate();
         for done in 1..=limit {
             if certificate.converged() {
                 return (certificate, false);
@@ -74,15 +62,15 @@ impl CoordinateDescent {
                 self.best_step::<false>(&iterate.x, &iterate.y)
             };
             let Some((i, target)) = best else {
-                return (iterate.certificate(settings), true);
+                return (iterate.certificate(), true);
             };
-            iterate.set(q, std::iter::once((i, target)));
+            iterate.set(std::iter::once((i, target)));
             iterate.steps += 1;
             if done % check_every == 0 {
-                certificate = iterate.certificate(settings);
+                certificate = iterate.certificate();
             }
         }
-        (iterate.certificate(settings), false)
+        (iterate.certificate(), false)
     }
 
     /// The minimiser over coordinate `i`.

@@ -124,8 +124,7 @@ impl<'a> InteriorPoint<'a> {
             gradient: Vec::new(),
         };
         point.update_gradient();
-        let size = |size: f64, g: &f64| size.max(g.abs());
-        let size = point.gradient.iter().fold(1.0, size);
+        let size = point.gradient.iter().fold(1.0, |size: f64, g| size.max(g.abs()));
         for half in &mut point.halves {
             half.multipliers = [size; 2];
         }
@@ -178,11 +177,8 @@ impl<'a> InteriorPoint<'a> {
         for (i, inverse_barrier) in inverse_barrier.iter().enumerate() {
             system[(i, i)] += 1.0 / inverse_barrier;
         }
-        Some(NewtonSystem {
-            barrier,
-            inverse_barrier,
-            cholesky: Cholesky::new(system, self.par).ok()?,
-        })
+        let cholesky = Cholesky::new(system, self.par).ok()?;
+        Some(NewtonSystem { barrier, inverse_barrier, cholesky })
     }
 
     /// Mehrotra's predictor and corrector. `None` if the algebra fails.

@@ -4,9 +4,11 @@ use super::{Settings, Term};
 use crate::algebra::{Matrix, inner};
 use crate::certificate::{Certificate, Termination};
 
-/// The iterate `x` and `y = Q x`.
+/// A problem, its iterate `x` and `y = Q x`.
 pub(super) struct Iterate<'a> {
+    pub q: Matrix<'a>,
     pub terms: &'a [Term],
+    pub settings: Settings,
     pub x: Vec<f64>,
     pub y: Vec<f64>,
     /// Coordinate steps and linear systems so far.
@@ -15,16 +17,21 @@ pub(super) struct Iterate<'a> {
 
 impl<'a> Iterate<'a> {
     /// Begins at `start`, clipped to the box, or at zero.
-    pub fn new(q: Matrix<'_>, terms: &'a [Term], start: Option<&[f64]>) -> Self {
-        let n = terms.len();
-        let mut iterate = Self { terms, x: vec![0.0; n], y: vec![0.0; n], steps: 0 };
-        let zero = vec![0.0; n];
-        iterate.replace(q, start.unwrap_or(&zero));
+    pub fn new(
+        q: Matrix<'a>,
+        terms: &'a [Term],
+        start: Option<&[f64]>,
+        settings: Settings,
+    ) -> Self {
+        let zero = vec![0.0; terms.len()];
+        let (x, y) = (zero.clone(), zero.clone());
+        let mut iterate = Self { q, terms, settings, x, y, steps: 0 };
+        iterate.replace(start.unwrap_or(&zero));
         iterate
     }
 
     /// Moves coordinates to their targets and updates `y`.
-    pub fn set(&mut self, q: Matrix<'_>, targets: impl Iterator<Item = (usize, f64)>) {
+    pub fn set(&mut self, targets: impl Iterator<Item = (usize, f64)>) {
         let mut changes = Vec::new();
         for (i, target) in targets {
             let change = target - self.x[i];
@@ -33,20 +40,21 @@ impl<'a> Iterate<'a> {
                 changes.push((i, change));
             }
         }
-        q.add_columns(&changes, &mut self.y);
+        self.q.add_columns(&changes, &mut self.y);
     }
 
     /// Takes `x`, clipped to the box, and computes `y` anew.
-    pub fn replace(&mut self, q: Matrix<'_>, x: &[f64]) {
+    pub fn replace(&mut self, x: &[f64]) {
         self.x.fill(0.0);
         self.y.fill(0.0);
         let terms = self.terms;
         let clipped = |(i, x): (usize, &f64)| (i, x.clamp(terms[i].low, terms[i].high));
-        self.set(q, x.iter().enumerate().map(clipped));
+        self.set(x.iter().enumerate().map(clipped));
     }
 
-    pub fn certificate(&self, settings: Settings) -> Certificate {
-        Certificate { iterations: self.steps, ..certify(self.terms, &self.x, &self.y, settings) }
+    pub fn certificate(&self) -> Certificate {
+        let certificate = certify(self.terms, &self.x, &self.y, self.settings);
+        Certificate { iterations: self.steps, ..certificate }
     }
 }
 
@@ -64,11 +72,6 @@ pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Cert
     }
     let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
     let is_met = gap <= (settings.tolerance * scale).max(settings.absolute);
-    Certificate {
-        primal,
-        dual,
-        gap,
-        iterations: 0,
-        termination: Termination::of(is_met, Termination::IterationLimit, [primal, dual, gap]),
-    }
+    let termination = Termination::of(is_met, Termination::IterationLimit, [primal, dual, gap]);
+    Certificate { primal, dual, gap, iterations: 0, termination }
 }

@@ -121,7 +121,7 @@ fn shared_inverse(
         .iter()
         .filter(|solver| solver.next_weight() == Some(weight))
         .map(|solver| {
-            let (free, support) = solver.system_sizes(least_square);
+            let (free, support) = solver.active_set.system_sizes(solver.terms(), least_square);
             cube(free) - cube(support)
         })
         .sum();

@@ -14,11 +14,9 @@ const MAX_SWEEPS: usize = 200;
 
 /// One problem and its iterate.
 pub(super) struct Solver<'a> {
-    q: Matrix<'a>,
     iterate: Iterate<'a>,
     descent: CoordinateDescent,
     pub active_set: ActiveSet,
-    settings: Settings,
     certificate: Certificate,
 }
 
@@ -30,13 +28,13 @@ impl<'a> Solver<'a> {
         start: Option<&[f64]>,
         settings: Settings,
     ) -> Self {
-        let mut iterate = Iterate::new(q, terms, start);
+        let mut iterate = Iterate::new(q, terms, start, settings);
         let descent = CoordinateDescent::new(q, terms);
         let is_warm = start.is_some();
         let steps = if is_warm { 0 } else { warmup_steps(q) };
-        let (certificate, _) = descent.run(q, &mut iterate, steps, settings);
-        let active_set = ActiveSet::new(q, &iterate, is_warm);
-        Self { q, iterate, descent, active_set, settings, certificate }
+        let (certificate, _) = descent.run(&mut iterate, steps);
+        let active_set = ActiveSet::new(&iterate, is_warm);
+        Self { iterate, descent, active_set, certificate }
     }
 
     pub fn terms(&self) -> &'a [Term] {
@@ -48,17 +46,10 @@ impl<'a> Solver<'a> {
         if self.certificate.converged() { None } else { self.active_set.next_weight() }
     }
 
-    /// Number of rows of the next linear system: with one row per free coordinate, and with the
-    /// shared inverse.
-    pub fn system_sizes(&self, least_square: f64) -> (usize, usize) {
-        self.active_set.system_sizes(self.terms(), least_square)
-    }
-
     /// One stage of the active sets.
     pub fn solve_at_weight(&mut self, weight: f64, shared: Option<&SharedInverse>) {
-        let (q, settings) = (self.q, self.settings);
-        self.active_set.solve_at_weight(q, &mut self.iterate, weight, shared, settings.par);
-        self.certificate = self.iterate.certificate(settings);
+        self.active_set.solve_at_weight(&mut self.iterate, weight, shared);
+        self.certificate = self.iterate.certificate();
     }
 
     /// Certifies the solution with `y` computed anew. If the active sets failed, an interior-point
@@ -80,16 +71,15 @@ impl<'a> Solver<'a> {
 
     fn update_certificate(&mut self) {
         let x = self.iterate.x.clone();
-        self.iterate.replace(self.q, &x);
-        self.certificate = self.iterate.certificate(self.settings);
+        self.iterate.replace(&x);
+        self.certificate = self.iterate.certificate();
     }
 
     /// Coordinate descent up to the limit; whether it stalled.
     fn sweep(&mut self) -> bool {
         let steps = self.iterate.x.len().max(64);
         for _ in 0..MAX_SWEEPS {
-            let (certificate, is_stalled) =
-                self.descent.run(self.q, &mut self.iterate, steps, self.settings);
+            let (certificate, is_stalled) = self.descent.run(&mut self.iterate, steps);
             if certificate.converged() || is_stalled {
                 return is_stalled;
             }
@@ -100,12 +90,12 @@ impl<'a> Solver<'a> {
     /// Solves anew by [`interior`], from the middle of the box. Keeps the solution if its dual
     /// objective is at least as large. `None` if the method does not apply.
     fn interior_point(&mut self) -> Option<()> {
-        let (q, settings) = (self.q, self.settings);
         let (before, iterate) = (self.certificate, &mut self.iterate);
+        let settings = iterate.settings;
         let has_interior = |i: &usize| iterate.terms[*i].low < iterate.terms[*i].high;
         let index: Vec<usize> = (0..iterate.x.len()).filter(has_interior).collect();
         let terms: Vec<Term> = index.iter().map(|&i| iterate.terms[i]).collect();
-        let mut h = dense(q, &index)?;
+        let mut h = dense(iterate.q, &index)?;
         for (a, term) in terms.iter().enumerate() {
             h[(a, a)] += term.square;
         }
@@ -116,9 +106,9 @@ impl<'a> Solver<'a> {
         for (&i, value) in index.iter().zip(found) {
             x[i] = value;
         }
-        iterate.replace(q, &x);
+        iterate.replace(&x);
         iterate.steps += iterations;
-        let after = iterate.certificate(settings);
+        let after = iterate.certificate();
         if after.dual >= before.dual {
             self.certificate = after;
         } else {

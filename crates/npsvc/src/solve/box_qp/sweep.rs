@@ -6,9 +6,9 @@
 
 use faer::{MatRef, Par};
 
+use super::Term;
 use super::coordinate::CoordinateDescent;
 use super::iterate::Iterate;
-use super::{Settings, Term};
 use crate::algebra::{add_scaled, add_times_vector, column, inner};
 use crate::certificate::Certificate;
 use crate::seed::{Seed, shuffle};
@@ -22,14 +22,13 @@ pub(super) fn run(
     descent: &CoordinateDescent,
     iterate: &mut Iterate<'_>,
     limit: usize,
-    settings: Settings,
 ) -> (Certificate, bool) {
     let n = iterate.x.len();
     // A fixed order that is unrelated to the order of the samples.
     let mut rng = Seed::root(n as u64).rng();
     let mut w = vec![0.0; rows.nrows()];
     add_times_vector(&mut w, 1.0, rows, &iterate.x, Par::Seq);
-    let mut certificate = iterate.certificate(settings);
+    let mut certificate = iterate.certificate();
     let mut active: Vec<usize> = (0..n).collect();
     let (mut done, mut sweeps, mut threshold) = (0, 0, f64::INFINITY);
     while done < limit && !certificate.converged() {
@@ -39,7 +38,7 @@ pub(super) fn run(
         let (violation, moved) = sweep(rows, descent, iterate, &mut w, &mut active, threshold);
         iterate.y.fill(0.0);
         add_times_vector(&mut iterate.y, 1.0, rows.transpose(), &w, Par::Seq);
-        certificate = iterate.certificate(settings);
+        certificate = iterate.certificate();
         if !moved && is_whole {
             return (certificate, true);
         }

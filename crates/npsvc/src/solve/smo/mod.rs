@@ -80,15 +80,10 @@ impl KktReport {
     /// The certificate of a solver that stopped because of `termination`. If a number is not finite,
     /// the termination is [`Termination::NumericalError`].
     pub fn certificate(&self, iterations: usize, termination: Termination) -> Certificate {
-        let numbers = [self.primal, self.dual, self.gap];
+        let Self { primal, dual, gap, .. } = *self;
         let is_met = termination == Termination::Solved;
-        Certificate {
-            primal: self.primal,
-            dual: self.dual,
-            gap: self.gap,
-            iterations,
-            termination: Termination::of(is_met, termination, numbers),
-        }
+        let termination = Termination::of(is_met, termination, [primal, dual, gap]);
+        Certificate { primal, dual, gap, iterations, termination }
     }
 }
 

@@ -3,6 +3,8 @@
 //! Each search first finds the extreme value block by block, in loops that can be vectorised, and
 //! then its position within the best block.
 
+use std::ops::Range;
+
 use crate::algebra::{larger, smaller};
 
 /// Values processed at once.
@@ -81,7 +83,7 @@ impl Pairs<'_> {
         let n = self.f.len();
         let (mut at, mut best) = (0, 0.0);
         for start in (0..n).step_by(BLOCK) {
-            let largest = self.block(start..(start + BLOCK).min(n)).largest_gain();
+            let largest = self.largest_gain(start..(start + BLOCK).min(n));
             if largest > best {
                 (at, best) = (start, largest);
             }
@@ -90,23 +92,13 @@ impl Pairs<'_> {
         (at..(at + BLOCK).min(n)).find(|&k| best > 0.0 && gain(k) == best)
     }
 
-    fn block(&self, range: std::ops::Range<usize>) -> Self {
-        Self {
-            f: &self.f[range.clone()],
-            low: &self.low[range.clone()],
-            diagonal: &self.diagonal[range.clone()],
-            column: &self.column[range],
-            ..*self
-        }
-    }
-
     #[inline]
-    fn largest_gain(&self) -> f64 {
+    fn largest_gain(&self, block: Range<usize>) -> f64 {
         let mut largest = [0.0; LANES];
-        let (f, f_rest) = self.f.as_chunks::<LANES>();
-        let (low, low_rest) = self.low.as_chunks::<LANES>();
-        let (diagonal, diagonal_rest) = self.diagonal.as_chunks::<LANES>();
-        let (column, column_rest) = self.column.as_chunks::<LANES>();
+        let (f, f_rest) = self.f[block.clone()].as_chunks::<LANES>();
+        let (low, low_rest) = self.low[block.clone()].as_chunks::<LANES>();
+        let (diagonal, diagonal_rest) = self.diagonal[block.clone()].as_chunks::<LANES>();
+        let (column, column_rest) = self.column[block].as_chunks::<LANES>();
         for (((f, low), diagonal), column) in f.iter().zip(low).zip(diagonal).zip(column) {
             for l in 0..LANES {
                 let gain = self.gain(f[l], low[l], diagonal[l], column[l]);

@@ -92,11 +92,10 @@ impl<'a> Solver<'a> {
             until_shrink = 0;
         }
         self.restore();
-        if self.is_violated(self.extremes()) {
-            (Termination::IterationLimit, iterations)
-        } else {
-            (Termination::Solved, iterations)
-        }
+        let is_violated = self.is_violated(self.extremes());
+        let termination =
+            if is_violated { Termination::IterationLimit } else { Termination::Solved };
+        (termination, iterations)
     }
 
     fn is_violated(&self, now: Extremes) -> bool {

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 use npsvcpp::data::Store;
+use npsvcpp::methods::METHODS;
 use program::Folder;
 
 const SPEC: &str = "\
@@ -349,8 +350,9 @@ fn features_too_large_for_a_kernel_fail_in_words() {
     let rows: String =
         (0..24).map(|i| format!("{} 1:{}e200 2:{}e180\n", i % 2, i * i % 11, i)).collect();
     folder.write("large.txt", rows);
-    let names =
-        ["svm", "twsvm", "npsvm", "pintwsvm", "rmtbsvm", "lstwsvm", "ctwsvm", "nhsvm", "gepsvm"];
+    let kernel_methods = METHODS.iter().filter(|entry| !entry.is_network);
+    let names: Vec<&str> =
+        kernel_methods.map(|entry| entry.info.name).filter(|name| *name != "k-npsvcpp").collect();
     for kernel in ["linear", "{gaussian: {width: mean-squared-distance}}"] {
         folder.write(
             "spec.yaml",

@@ -8,6 +8,7 @@
 //! A folder may have several ledgers: its own and one per shard. [`read_folder`] takes them as one,
 //! [`merge()`] joins them.
 
+mod certificate;
 mod embedding;
 mod join;
 mod merge;
@@ -15,6 +16,7 @@ mod plan;
 pub mod provenance;
 mod replace;
 
+pub use certificate::RecordedCertificate;
 pub use embedding::{Cloud, Embedding};
 pub use join::{SHARDS, hash, ledgers, read_folder};
 pub use merge::{MergeError, Merged, merge};
@@ -30,8 +32,6 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use npsvc::Certificate;
 
 /// Name of the ledger in a results folder.
 pub const FILE: &str = "ledger.jsonl";
@@ -90,7 +90,7 @@ pub struct Record {
     /// Peak resident memory of the whole process while the cell ran, data and all, in MiB. Only
     /// known where no other cell ran beside it and the system measures it.
     pub peak_mb: Option<f64>,
-    pub certificate: Option<Certificate>,
+    pub certificate: Option<RecordedCertificate>,
     /// How the parameters were chosen and the inner scores, where a grid was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Value>,

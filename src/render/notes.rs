@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use npsvc::Termination;
-
 use super::counts::{Outcome, Outcomes};
 use super::marks::Comparison;
 use super::summary::{Cell, Column, Row};
@@ -53,11 +51,7 @@ pub(super) fn about_fits(
             .collect();
         let ended: Vec<usize> = fits
             .iter()
-            .filter(|(_, record)| {
-                record
-                    .certificate
-                    .is_some_and(|c| !c.converged() && c.termination != Termination::EpochsDone)
-            })
+            .filter(|(_, record)| record.certificate.as_ref().is_some_and(|c| c.is_unconverged()))
             .map(|(row, _)| *row)
             .collect();
         if ended.is_empty() {

@@ -7,8 +7,8 @@ use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, PolarsResult,
 use serde_json::Value;
 
 use super::{ExportError, Exporter, Summary};
+use crate::ledger::RecordedCertificate;
 use crate::ledger::{Record, Status};
-use npsvc::Certificate;
 
 /// Writes `cells.parquet`.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +68,10 @@ fn figures(records: &[Record]) -> Vec<Column> {
         Status::Failed => "failed",
         Status::Skipped => "skipped",
     };
-    let part = |name, get: fn(&Certificate) -> f64| {
+    let part = |name, get: fn(&RecordedCertificate) -> f64| {
         figure(name, records, |r| r.certificate.as_ref().map(get))
     };
-    let converged = records.iter().map(|r| r.certificate.map(|c| c.converged()));
+    let converged = records.iter().map(|r| r.certificate.as_ref().map(|c| c.converged));
     vec![
         text("status", records, |r| Some(status(r).to_owned())),
         text("error", records, |r| r.error.clone()),
@@ -83,7 +83,7 @@ fn figures(records: &[Record]) -> Vec<Column> {
         part("primal", |c| c.primal),
         part("dual", |c| c.dual),
         part("gap", |c| c.gap),
-        count("iterations", records, |r| r.certificate.map(|c| c.iterations as u64)),
+        count("iterations", records, |r| r.certificate.as_ref().map(|c| c.iterations as u64)),
         Series::new("converged".into(), converged.collect::<Vec<_>>()).into(),
         text("selection", records, |r| r.selection.as_ref().map(Value::to_string)),
     ]

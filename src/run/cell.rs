@@ -122,7 +122,7 @@ impl<'a> Bench<'a> {
                 record.balanced_accuracy = Some(scored.balanced_accuracy);
                 record.fit_seconds = Some(scored.fit_seconds);
                 record.predict_seconds = Some(scored.predict_seconds);
-                record.certificate = Some(scored.certificate);
+                record.certificate = Some(scored.certificate.into());
                 beside = scored.beside;
             }
             Err(reason) => {
@@ -199,8 +199,9 @@ impl<'a> Bench<'a> {
         let (mut accuracies, mut watching) = (Vec::new(), Duration::ZERO);
         let mut watch = |iteration: &Iteration<'_>| {
             let begun = Instant::now();
-            let predicted = iteration.model().map(|model| model.predict_from(cross));
-            accuracies.push(predicted.ok().map(|predicted| self.accuracies(&predicted).0));
+            let model = iteration.model().ok();
+            let predicted = model.and_then(|model| model.predict_from(cross).ok());
+            accuracies.push(predicted.map(|predicted| self.accuracies(&predicted).0));
             watching += begun.elapsed();
         };
         let record = &self.prepared.plan.experiment.record;
@@ -213,7 +214,7 @@ impl<'a> Bench<'a> {
         let model = method.fit(set, options).map_err(|error| self.source.explain(&error))?;
         let fit_seconds = begun.elapsed().saturating_sub(watching).as_secs_f64();
         let begun = Instant::now();
-        let predicted = model.predict_from(cross);
+        let predicted = model.predict_from(cross).map_err(|error| error.to_string())?;
         let predict_seconds = begun.elapsed().as_secs_f64();
         let (accuracy, balanced_accuracy) = self.accuracies(&predicted);
         let mut trace: Vec<TraceRow> = model.trace().iter().map(TraceRow::from).collect();
@@ -222,7 +223,7 @@ impl<'a> Bench<'a> {
         }
         let mut embedding = None;
         if beside::wants_embedding(self) {
-            let z = model.transform_from(cross);
+            let z = model.transform_from(cross).map_err(|error| error.to_string())?;
             embedding = z.and_then(|z| beside::embedding(self, &z));
         }
         Ok(Scored {

@@ -285,8 +285,9 @@ fn score_kernels(
     let points: Vec<&dyn Method> =
         (alive.iter()).filter_map(|&index| candidates.points[index].kernel_method()).collect();
     let predict = |index: usize, model: Result<Model, FitError>| {
-        let predicted = model.map(|model| model.predict_from(&cross));
-        (alive[index], predicted.map_err(|error| source.explain(&error)))
+        let model = model.map_err(|error| source.explain(&error));
+        let predict = |model: Model| model.predict_from(&cross).map_err(|error| error.to_string());
+        (alive[index], model.and_then(predict))
     };
     set.sweep().run(&points, seed, predict)
 }

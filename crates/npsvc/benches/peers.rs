@@ -172,7 +172,7 @@ fn grid(kind: Grid, folder: &Path) -> f64 {
             set.prepare();
             set.sweep().run(&points, &Seed::root(2024), |_, model| {
                 let model = model.expect("the fit succeeds");
-                std::hint::black_box(model.predict_from(&cross));
+                std::hint::black_box(model.predict_from(&cross).unwrap());
             });
         }
         Grid::OneByOne => points.iter().for_each(|point| alone(point, THREADS)),

@@ -1,5 +1,7 @@
 //! Certificates: the objective a solver reached, a bound on the optimum, and why the solver stopped.
 
+use std::fmt;
+
 /// The result of a solver, as numbers that can be checked.
 ///
 /// For convex problems `dual` is a lower bound on the optimum, so `gap` bounds the error of `primal`.
@@ -21,8 +23,6 @@ pub struct Certificate {
 
 /// Why a solver stopped, from the best case to the worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Termination {
     /// The stopping rule is met.
     Solved,
@@ -37,6 +37,20 @@ pub enum Termination {
     Stalled,
     /// The input holds, or leads to, numbers that are not finite.
     NumericalError,
+}
+
+/// The name in ledgers, such as `iteration-limit`.
+impl fmt::Display for Termination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Solved => "solved",
+            Self::AlmostSolved => "almost-solved",
+            Self::EpochsDone => "epochs-done",
+            Self::IterationLimit => "iteration-limit",
+            Self::Stalled => "stalled",
+            Self::NumericalError => "numerical-error",
+        })
+    }
 }
 
 impl Termination {

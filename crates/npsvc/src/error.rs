@@ -79,6 +79,9 @@ pub enum DataError {
         /// Features of the training samples.
         expected: usize,
     },
+    /// Kernel values come from another training set than the model.
+    #[error("the kernel values are not those of the training set that the model was fitted on")]
+    OtherSet,
     /// The kernel has a parameter outside its range.
     #[error("bad kernel: {0}")]
     Kernel(#[from] BadParameter),
@@ -97,7 +100,7 @@ pub enum FitError {
     #[error("the kernel matrix contains a value that is not finite; scale the features down")]
     KernelNotFinite,
     /// A class has no training sample.
-    #[error("class {class} has no training sample")]
+    #[error("class {class} has no training sample; number the classes 0, 1, .. without gaps")]
     EmptyClass {
         /// The class.
         class: usize,

@@ -4,7 +4,7 @@ use faer::Par;
 
 use crate::model::{KernelMachine, Model, Representation};
 use crate::seed::Seed;
-use crate::sweep::{Chain, ChainKey, Sweep};
+use crate::sweep::{ChainKey, ChainState, Sweep};
 use crate::training_set::{Shape, TrainingSet};
 use crate::{BadParameter, Certificate, FitError, Scheme, Termination};
 
@@ -95,9 +95,12 @@ impl Fit {
 
     fn require_finite(&self) -> Result<(), FitError> {
         let Certificate { primal, dual, gap, .. } = self.certificate;
-        let KernelMachine { coefficients, offsets, .. } = &self.machine;
+        let KernelMachine { coefficients, offsets, rule } = &self.machine;
         let mut numbers = [primal, dual, gap].into_iter().chain(offsets.iter().copied());
-        let is_finite = numbers.all(f64::is_finite) && coefficients.is_all_finite();
+        let is_finite = numbers.all(f64::is_finite)
+            && coefficients.is_all_finite()
+            && rule.norms().iter().all(|norm| norm.is_finite())
+            && self.representation.as_ref().is_none_or(|z| z.frame.is_all_finite());
         is_finite.then_some(()).ok_or(FitError::NotFinite)
     }
 }
@@ -178,7 +181,7 @@ pub struct FitOptions<'a> {
     /// Called after each iteration of a method with an outer loop, but not in a [`Sweep`].
     pub on_iteration: Option<&'a mut dyn FnMut(&Iteration<'_>)>,
     pub(crate) sweep: Option<&'a Sweep<'a>>,
-    pub(crate) chain: Option<&'a mut Chain>,
+    pub(crate) chain: Option<&'a mut ChainState>,
 }
 
 impl<'a> FitOptions<'a> {

@@ -65,13 +65,17 @@ impl<'a> Sweep<'a> {
         let chains = chains(points);
         let par = self.set.par();
         let is_parallel = self.set.shape().n <= SMALL && (2..=chains.len()).contains(&par.degree());
+        if is_parallel {
+            // A thread that waits for the kernel matrix must not begin another chain, which would
+            // wait for the same matrix.
+            self.set.prepare();
+        }
         let run = |members: &Vec<usize>| -> Vec<(usize, T)> {
             let mut chain = self.chain();
             if is_parallel {
-                chain.par = Par::Seq;
+                chain.state.par = Par::Seq;
             }
-            let score =
-                |&index: &usize| (index, score(index, chain.fit(self, points[index], seed)));
+            let score = |&index: &usize| (index, score(index, chain.fit(points[index], seed)));
             members.iter().map(score).collect()
         };
         let scores: Vec<Vec<(usize, T)>> = if is_parallel {
@@ -86,12 +90,13 @@ impl<'a> Sweep<'a> {
     }
 
     /// An empty chain, for fits one after another in the caller's order.
-    pub fn chain(&self) -> Chain {
-        Chain { par: self.set.par(), solutions: Vec::new(), path: None }
+    pub fn chain(&self) -> Chain<'_> {
+        let state = ChainState { par: self.set.par(), solutions: Vec::new(), path: None };
+        Chain { sweep: self, state }
     }
 }
 
-/// What a fit leaves for the next similar one.
+/// Fits one after another. Each starts from what the last one found.
 ///
 /// ```
 /// use npsvc::ndarray::array;
@@ -102,12 +107,18 @@ impl<'a> Sweep<'a> {
 /// let sweep = set.sweep();
 /// let mut chain = sweep.chain();
 /// for c in [0.1, 1.0, 10.0] {
-///     let model = chain.fit(&sweep, &Twsvm { c, ..Twsvm::default() }, &Seed::root(0))?;
+///     let model = chain.fit(&Twsvm { c, ..Twsvm::default() }, &Seed::root(0))?;
 ///     assert!(model.certificate().converged());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Chain {
+pub struct Chain<'s> {
+    sweep: &'s Sweep<'s>,
+    state: ChainState,
+}
+
+/// What a fit leaves for the next similar one.
+pub(crate) struct ChainState {
     pub(crate) par: Par,
     /// The solutions of the last fit's problems, one per class.
     pub(crate) solutions: Vec<Vec<f64>>,
@@ -115,18 +126,16 @@ pub struct Chain {
     pub(crate) path: Option<Path>,
 }
 
-impl Chain {
+impl Chain<'_> {
     /// Fits `method`, starting from what the last fit of this chain found.
-    pub fn fit(
-        &mut self,
-        sweep: &Sweep<'_>,
-        method: &dyn Method,
-        seed: &Seed,
-    ) -> Result<Model, FitError> {
-        let seeded = FitOptions::seeded(seed.clone());
-        method.fit(sweep.set, FitOptions { sweep: Some(sweep), chain: Some(self), ..seeded })
+    pub fn fit(&mut self, method: &dyn Method, seed: &Seed) -> Result<Model, FitError> {
+        let (sweep, chain) = (Some(self.sweep), Some(&mut self.state));
+        let options = FitOptions { sweep, chain, ..FitOptions::seeded(seed.clone()) };
+        method.fit(self.sweep.set, options)
     }
+}
 
+impl ChainState {
     /// The solutions of the last fit, if their lengths are these.
     pub(crate) fn warm_start(&self, lengths: impl Iterator<Item = usize>) -> Option<Vec<Vec<f64>>> {
         let fits = self.solutions.iter().map(Vec::len).eq(lengths);
@@ -180,4 +189,38 @@ fn chains(points: &[&dyn Method]) -> Vec<Vec<usize>> {
         chain.sort_by(|&a, &b| keys[a].compare(&keys[b]));
     }
     chains
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{KNpsvcpp, Twsvm};
+
+    #[test]
+    fn chains_follow_the_order_of_each_method() {
+        let mut grid = Vec::new();
+        for r1 in [0.5, 0.05] {
+            for c in [1.0, 10.0] {
+                for gamma in [4.0, 0.5] {
+                    grid.push(KNpsvcpp { r1, c, gamma, ..KNpsvcpp::default() });
+                }
+            }
+        }
+        let points: Vec<&dyn Method> = grid.iter().map(|point| point as &dyn Method).collect();
+        let order: Vec<Vec<[f64; 3]>> = (chains(&points).iter())
+            .map(|chain| chain.iter().map(|&i| [grid[i].r1, grid[i].c, grid[i].gamma]).collect())
+            .collect();
+        // The smaller regulariser first; in a chain the larger `c` first, then the smaller `gamma`.
+        let chain =
+            |r1: f64| vec![[r1, 10.0, 0.5], [r1, 10.0, 4.0], [r1, 1.0, 0.5], [r1, 1.0, 4.0]];
+        assert_eq!(order, [chain(0.05), chain(0.5)]);
+    }
+
+    #[test]
+    fn chains_of_other_methods_begin_with_the_smallest_weight() {
+        let grid = [(1.0, 0.1), (0.1, 0.1), (10.0, 0.01), (10.0, 0.1)];
+        let grid = grid.map(|(c, r)| Twsvm { c, r, ..Twsvm::default() });
+        let points: Vec<&dyn Method> = grid.iter().map(|point| point as &dyn Method).collect();
+        assert_eq!(chains(&points), [vec![2], vec![1, 0, 3]]);
+    }
 }

@@ -1,15 +1,13 @@
-//! Text forms of kernels, dimensions and certificates (features `serde` and `schemars`).
+//! Text forms of kernel widths and dimensions (features `serde` and `schemars`).
 //!
 //! The forms are part of the identity of recorded results: a kernel is
-//! `{"gaussian":{"width":"mean-squared-distance"}}` or `"linear"`, a dimension `8` or `"2K"`, and a
-//! certificate has the key `converged` next to `termination`.
+//! `{"gaussian":{"width":"mean-squared-distance"}}` or `"linear"`, and a dimension `8` or `"2K"`.
 
 use std::fmt;
 
 use serde::de::{self, Deserializer, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::certificate::{Certificate, Termination};
 use crate::kernel::Width;
 use crate::methods::Dimension;
 
@@ -144,38 +142,6 @@ mod schema {
     }
 }
 
-/// The keys of a certificate. Records written before `termination` existed have only `converged`.
-#[derive(Serialize, Deserialize)]
-#[serde(rename = "Certificate")]
-struct CertificateText {
-    primal: f64,
-    dual: f64,
-    gap: f64,
-    iterations: usize,
-    converged: bool,
-    #[serde(default)]
-    termination: Option<Termination>,
-}
-
-impl Serialize for Certificate {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { primal, dual, gap, iterations, termination } = *self;
-        let (converged, termination) = (self.converged(), Some(termination));
-        let text = CertificateText { primal, dual, gap, iterations, converged, termination };
-        text.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Certificate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let CertificateText { primal, dual, gap, iterations, converged, termination } =
-            CertificateText::deserialize(deserializer)?;
-        let inferred = if converged { Termination::Solved } else { Termination::IterationLimit };
-        let termination = termination.unwrap_or(inferred);
-        Ok(Self { primal, dual, gap, iterations, termination })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,21 +188,5 @@ mod tests {
         assert_eq!(distances.weights, GraphWeights::MeanDistance);
         assert_eq!(distances.neighbours, Some(3));
         assert!(read(r#"{"k":3}"#).is_err());
-    }
-
-    #[test]
-    fn certificates_are_read_with_and_without_a_termination() {
-        let old = r#"{"primal":2.0,"dual":1.5,"gap":0.5,"iterations":3,"converged":"#;
-        for (converged, termination) in
-            [(true, Termination::Solved), (false, Termination::IterationLimit)]
-        {
-            let text = format!("{old}{converged}}}");
-            let found: Certificate = serde_json::from_str(&text).unwrap();
-            assert_eq!(found.termination, termination);
-        }
-        let stalled = format!(r#"{old}false,"termination":"stalled"}}"#);
-        let found: Certificate = serde_json::from_str(&stalled).unwrap();
-        assert_eq!(found.termination, Termination::Stalled);
-        assert_eq!(serde_json::to_string(&found).unwrap(), stalled);
     }
 }

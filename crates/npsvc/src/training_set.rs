@@ -255,7 +255,7 @@ impl TrainingSet {
     /// let cross = set.cross(array![[0.2], [0.8]].view())?;
     /// for method in [&Svm::default() as &dyn Method, &Twsvm::default()] {
     ///     let model = method.fit(&set, FitOptions::default())?;
-    ///     assert_eq!(model.predict_from(&cross), [0, 1]);
+    ///     assert_eq!(model.predict_from(&cross)?, [0, 1]);
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

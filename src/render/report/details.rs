@@ -92,7 +92,7 @@ fn split<'a>(record: &'a Record, interned: &mut Interned<'a>, text: &mut String)
         if let Some(certificate) = &record.certificate {
             number("g", significant(certificate.gap));
             number("i", certificate.iterations as f64);
-            *text += &format!(",\"c\":{}", certificate.converged());
+            *text += &format!(",\"c\":{}", certificate.converged);
         }
     } else {
         let word = if record.status == Status::Skipped { "skipped" } else { "failed" };

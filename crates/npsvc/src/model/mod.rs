@@ -58,19 +58,28 @@ pub(crate) struct Expansion {
 
 impl Expansion {
     /// Kernel values between `rows` and the samples.
-    pub fn cross(&self, rows: ArrayView2<'_, f64>, par: Par) -> Result<Cross, DataError> {
+    pub fn cross(
+        self: &Arc<Self>,
+        rows: ArrayView2<'_, f64>,
+        par: Par,
+    ) -> Result<Cross, DataError> {
         let (found, expected) = (rows.ncols(), self.x.ncols());
         if found != expected {
             return Err(DataError::Features { found, expected });
         }
         require_finite(rows)?;
-        Ok(Cross(self.kernel.cross(rows, self.x.view(), par)))
+        let values = self.kernel.cross(rows, self.x.view(), par);
+        Ok(Cross { values, expansion: self.clone() })
     }
 }
 
 /// Kernel values between some rows and the samples that models of one training set need.
 #[derive(Clone, Debug)]
-pub struct Cross(Mat<f64>);
+pub struct Cross {
+    /// One row per row, one column per sample of the expansion.
+    values: Mat<f64>,
+    expansion: Arc<Expansion>,
+}
 
 /// Functions `f_l(x) = sum_i coefficients[i, l] k(x_i, x) + offsets[l]` and a [`Rule`].
 #[derive(Clone, Debug)]
@@ -110,6 +119,14 @@ impl Rule {
         match scheme {
             Scheme::Ovr => Self::Nearest { norms },
             Scheme::Rvo => Self::Farthest { norms },
+        }
+    }
+
+    /// The norms of the hyperplanes; empty for votes.
+    pub(crate) fn norms(&self) -> &[f64] {
+        match self {
+            Self::Nearest { norms } | Self::Farthest { norms } => norms,
+            Self::Vote { .. } => &[],
         }
     }
 
@@ -194,7 +211,7 @@ impl Model {
 
     /// The class of each row.
     pub fn predict(&self, rows: ArrayView2<'_, f64>) -> Result<Vec<usize>, DataError> {
-        Ok(self.predict_from(&self.expansion.cross(rows, self.par)?))
+        self.predict_from(&self.expansion.cross(rows, self.par)?)
     }
 
     /// One value per row and class; larger means more likely. The first largest value of a row
@@ -215,7 +232,7 @@ impl Model {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decision(&self, rows: ArrayView2<'_, f64>) -> Result<Array2<f64>, DataError> {
-        Ok(self.decision_from(&self.expansion.cross(rows, self.par)?))
+        self.decision_from(&self.expansion.cross(rows, self.par)?)
     }
 
     /// The learned representation `z` of each row; `None` if the method learns none.
@@ -234,41 +251,58 @@ impl Model {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn transform(&self, rows: ArrayView2<'_, f64>) -> Result<Option<Array2<f64>>, DataError> {
-        Ok(self.transform_from(&self.expansion.cross(rows, self.par)?))
+        self.transform_from(&self.expansion.cross(rows, self.par)?)
     }
 
     /// As [`Self::predict`], from kernel values of the training set this model was fitted on.
-    pub fn predict_from(&self, cross: &Cross) -> Vec<usize> {
-        let (f, mut values) = (self.values(cross), vec![0.0; self.classes()]);
+    pub fn predict_from(&self, cross: &Cross) -> Result<Vec<usize>, DataError> {
+        let (f, mut values) = (self.values(cross)?, vec![0.0; self.classes()]);
         let class = |i: usize| {
             self.machine.rule.decide(|l| f[(i, l)], &mut values);
             first_maximum(&values)
         };
-        (0..f.nrows()).map(class).collect()
+        Ok((0..f.nrows()).map(class).collect())
     }
 
     /// As [`Self::decision`], from kernel values of the training set this model was fitted on.
-    pub fn decision_from(&self, cross: &Cross) -> Array2<f64> {
-        let f = self.values(cross);
+    pub fn decision_from(&self, cross: &Cross) -> Result<Array2<f64>, DataError> {
+        let f = self.values(cross)?;
         let mut decision = Array2::zeros((f.nrows(), self.classes()));
         for (i, mut row) in decision.rows_mut().into_iter().enumerate() {
             let values = row.as_slice_mut().expect("a new array is contiguous");
             self.machine.rule.decide(|l| f[(i, l)], values);
         }
-        decision
+        Ok(decision)
     }
 
     /// As [`Self::transform`], from kernel values of the training set this model was fitted on.
-    pub fn transform_from(&self, cross: &Cross) -> Option<Array2<f64>> {
-        let Representation { frame, offsets } = self.representation.as_ref()?;
-        let z = expand(cross, frame.as_ref(), offsets, self.par);
-        Some(Array2::from_shape_fn((z.nrows(), z.ncols()), |(i, j)| z[(i, j)]))
+    pub fn transform_from(&self, cross: &Cross) -> Result<Option<Array2<f64>>, DataError> {
+        let Some(Representation { frame, offsets }) = &self.representation else {
+            return Ok(None);
+        };
+        let z = self.expand(cross, frame.as_ref(), offsets)?;
+        Ok(Some(Array2::from_shape_fn((z.nrows(), z.ncols()), |(i, j)| z[(i, j)])))
     }
 
     /// Function values, one row per row of `cross`.
-    fn values(&self, cross: &Cross) -> Mat<f64> {
+    fn values(&self, cross: &Cross) -> Result<Mat<f64>, DataError> {
         let KernelMachine { coefficients, offsets, .. } = &self.machine;
-        expand(cross, coefficients.as_ref(), offsets, self.par)
+        self.expand(cross, coefficients.as_ref(), offsets)
+    }
+
+    /// `cross coefficients + offsets`.
+    fn expand(
+        &self,
+        cross: &Cross,
+        coefficients: MatRef<'_, f64>,
+        offsets: &[f64],
+    ) -> Result<Mat<f64>, DataError> {
+        if !Arc::ptr_eq(&cross.expansion, &self.expansion) {
+            return Err(DataError::OtherSet);
+        }
+        let mut f = Mat::from_fn(cross.values.nrows(), offsets.len(), |_, l| offsets[l]);
+        add_product(f.as_mut(), 1.0, cross.values.as_ref(), coefficients, self.par);
+        Ok(f)
     }
 
     /// Number of classes.
@@ -321,12 +355,4 @@ impl Model {
         };
         (0..self.expansion.x.nrows()).filter(is_needed)
     }
-}
-
-/// `cross coefficients + offsets`.
-fn expand(cross: &Cross, coefficients: MatRef<'_, f64>, offsets: &[f64], par: Par) -> Mat<f64> {
-    let Cross(cross) = cross;
-    let mut f = Mat::from_fn(cross.nrows(), offsets.len(), |_, l| offsets[l]);
-    add_product(f.as_mut(), 1.0, cross.as_ref(), coefficients, par);
-    f
 }

@@ -64,7 +64,9 @@ fn a_class_without_samples_is_named_by_every_method() {
         for mut params in entry.schemes() {
             entry.set_dimensions(&mut params, 2);
             for (set, class) in [(&gap, 1), (&last, 2)] {
-                let expected = format!("class {class} has no training sample");
+                let expected = format!(
+                    "class {class} has no training sample; number the classes 0, 1, .. without gaps"
+                );
                 assert_eq!(refused(&entry, &params, set), expected, "{}", entry.name);
             }
         }
@@ -79,7 +81,11 @@ fn a_huge_label_leaves_classes_without_samples() {
         let mut params = json!({});
         entry.set_dimensions(&mut params, 2);
         let error = refused(&entry, &params, &set);
-        assert_eq!(error, "class 2 has no training sample", "{}", entry.name);
+        assert_eq!(
+            error, "class 2 has no training sample; number the classes 0, 1, .. without gaps",
+            "{}",
+            entry.name
+        );
     }
 }
 
@@ -174,4 +180,21 @@ fn a_check_without_samples_leaves_the_samples_out() {
         assert!(method(entry.name, &json!({})).check(None).is_ok());
     }
     assert!(Svm::default().check(Some(set().shape())).is_ok());
+}
+
+#[test]
+fn a_representation_has_at_least_one_dimension() {
+    for d in [npsvc::Dimension::Fixed(0), npsvc::Dimension::PerClass(0)] {
+        let method = npsvc::KNpsvcpp { d, ..npsvc::KNpsvcpp::default() };
+        let error = method.fit(&set(), FitOptions::default()).unwrap_err().to_string();
+        assert_eq!(error, format!("bad parameter: `d` is {d}, expected at least 1"));
+    }
+}
+
+#[test]
+fn kernel_values_of_another_set_are_refused() {
+    let model = Svm::default().fit(&set(), FitOptions::default()).unwrap();
+    let cross = set().cross(four().view()).unwrap();
+    assert_eq!(model.predict_from(&cross).unwrap_err(), DataError::OtherSet);
+    assert_eq!(model.decision_from(&cross).unwrap_err(), DataError::OtherSet);
 }

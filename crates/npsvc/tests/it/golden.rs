@@ -133,7 +133,7 @@ fn sweep(name: &str, defaults: &Value, set: &TrainingSet) -> Vec<(String, Golden
             set("c", json!(c));
             set("d", json!(8));
             set(r.unwrap_or("c"), json!(if r.is_some() { value } else { c }));
-            let model = chain.fit(&sweep, &*method(name, &params), &Seed::root(3));
+            let model = chain.fit(&*method(name, &params), &Seed::root(3));
             found.push((format!("{scheme} {params} {value}"), golden(&model.unwrap())));
         }
     }

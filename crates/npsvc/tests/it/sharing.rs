@@ -14,19 +14,17 @@ const SEED: u64 = 3;
 struct Both<'a> {
     digits: &'a Digits,
     set: &'a TrainingSet,
-    sweep: Sweep<'a>,
-    chain: Chain,
+    chain: Chain<'a>,
 }
 
 impl<'a> Both<'a> {
-    fn new(digits: &'a Digits, set: &'a TrainingSet) -> Self {
-        let sweep = set.sweep();
-        Self { digits, set, chain: sweep.chain(), sweep }
+    fn new(digits: &'a Digits, set: &'a TrainingSet, sweep: &'a Sweep<'a>) -> Self {
+        Self { digits, set, chain: sweep.chain() }
     }
 
     fn fit(&mut self, name: &str, params: &Value) -> [Model; 2] {
         let method = method(name, params);
-        let shared = self.chain.fit(&self.sweep, &*method, &Seed::root(SEED));
+        let shared = self.chain.fit(&*method, &Seed::root(SEED));
         let alone = fit(name, params, &self.digits.set(), SEED);
         [shared.unwrap(), alone]
     }
@@ -40,7 +38,8 @@ impl<'a> Both<'a> {
 fn check(name: &str, points: &[Value]) {
     let digits = Digits::load();
     let set = digits.set();
-    let mut both = Both::new(&digits, &set);
+    let sweep = set.sweep();
+    let mut both = Both::new(&digits, &set, &sweep);
     for params in points {
         let [shared, alone] = both.fit(name, params);
         assert!(shared.certificate().gap >= 0.0);
@@ -78,7 +77,8 @@ fn convex_methods() {
 fn fits_along_gamma_share_their_iterations_to_the_bit() {
     let digits = Digits::load();
     let set = digits.set();
-    let mut both = Both::new(&digits, &set);
+    let sweep = set.sweep();
+    let mut both = Both::new(&digits, &set, &sweep);
     for scheme in ["ovr", "rvo"] {
         // The same way, shorter, longer, on another one, and back.
         for (gamma, tau_momentum, max_iter) in [
@@ -114,7 +114,8 @@ fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
         [("ovr", 1e-9, 1e-6), ("rvo", 1e-9, 1e-6), ("rvo", 1e-5, 1e-3)]
     {
         let set = digits.set();
-        let mut both = Both::new(&digits, &set);
+        let sweep = set.sweep();
+        let mut both = Both::new(&digits, &set, &sweep);
         let mut along_c = |c: f64| {
             let params =
                 json!({"scheme": scheme, "c": c, "max_iter": 3, "qp_tolerance": qp_tolerance});
@@ -138,4 +139,23 @@ fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
         let (again, alone, _) = along_c(0.1);
         assert_eq!(again.trace(), alone.trace());
     }
+}
+
+/// Threads that wait for the kernel matrix must not wait for each other.
+#[test]
+fn a_sweep_with_many_threads_and_chains_ends() {
+    let digits = Digits::load();
+    let set = digits.set().with_threads(4);
+    let grid: Vec<npsvc::Twsvm> = (1..=8)
+        .map(|k| npsvc::Twsvm {
+            r: 0.1 * f64::from(k),
+            scheme: npsvc::Scheme::Rvo,
+            ..Default::default()
+        })
+        .collect();
+    let points: Vec<&dyn npsvc::Method> = grid.iter().map(|point| point as _).collect();
+    let gaps = set
+        .sweep()
+        .run(&points, &npsvc::Seed::root(0), |_, model| model.unwrap().certificate().gap);
+    assert_eq!(gaps.len(), 8);
 }

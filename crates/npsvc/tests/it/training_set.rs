@@ -54,9 +54,9 @@ fn kernel_values_of_a_set_serve_all_its_models() {
         let cross = set.cross(rows).unwrap();
         for name in ["svm", "twsvm", "k-npsvcpp"] {
             let model = fit(name, &json!({}), &set, 1);
-            assert_eq!(model.predict_from(&cross), model.predict(rows).unwrap());
-            assert_eq!(model.decision_from(&cross), model.decision(rows).unwrap());
-            assert_eq!(model.transform_from(&cross), model.transform(rows).unwrap());
+            assert_eq!(model.predict_from(&cross).unwrap(), model.predict(rows).unwrap());
+            assert_eq!(model.decision_from(&cross).unwrap(), model.decision(rows).unwrap());
+            assert_eq!(model.transform_from(&cross).unwrap(), model.transform(rows).unwrap());
         }
     }
 }

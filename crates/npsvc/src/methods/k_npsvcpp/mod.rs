@@ -131,6 +131,7 @@ impl KNpsvcpp {
 
     fn check_dimension(&self, shape: Shape) -> Result<(), BadParameter> {
         let d = self.d.resolve(shape.classes);
+        BadParameter::unless(d >= 1, "d", self.d, "at least 1")?;
         let found = match self.d {
             Dimension::Fixed(_) => d.to_string(),
             Dimension::PerClass(_) => format!("{} = {d}", self.d),

@@ -38,7 +38,7 @@ pub struct SvmDual<'a> {
     pub samples: &'a [usize],
     /// Number of positive samples.
     pub positives: usize,
-    /// Price of a margin violation.
+    /// Penalty for margin violations.
     pub c: f64,
 }
 

@@ -115,7 +115,7 @@ fn judged(
     let diagonal = dual.samples.iter().map(|&i| dual.gram[(i, i)].abs());
     // The engine judged by its own kernel values. Rounded to single precision they move either end
     // of the violation by up to half an epsilon of sum_j alpha_j K_jj, without jitter by
-    // alpha_j jitter; that much more than the tolerance is no reason to doubt its verdict.
+    // alpha_j jitter; so a violation above the tolerance by this much still counts as solved.
     let rounding = f64::from(f32::EPSILON) * total * diagonal.fold(0.0, f64::max);
     let slack = rounding + 2.0 * jitter * largest_beta;
     let termination = match report.violation <= tolerance + slack {

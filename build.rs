@@ -1,41 +1,67 @@
-//! With the feature `deep`: says what to do where libtorch is missing, and writes its place into
-//! what is linked, so that programs start without environment variables.
+//! Tells the program which commit it was built from. With the feature `deep`, also writes the place of libtorch into what
+//! is linked, so that programs start without environment variables, and says what to do if libtorch is missing.
 
 use std::env;
 use std::path::Path;
+use std::process::Command;
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
-    if env::var_os("CARGO_FEATURE_DEEP").is_none() {
-        return;
+    for source in ["build.rs", "src", "crates", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo:rerun-if-changed={source}");
     }
-    println!("cargo:rerun-if-env-changed=LIBTORCH");
+    if let Some(commit) = commit() {
+        println!("cargo:rustc-env=NPSVCPP_COMMIT={commit}");
+    }
     // The documentation is built without libtorch.
-    if env::var_os("DOCS_RS").is_some() {
-        return;
+    if env::var_os("CARGO_FEATURE_DEEP").is_some() && env::var_os("DOCS_RS").is_none() {
+        link_libtorch();
     }
+}
+
+/// The commit of the sources, with `+` for uncommitted changes.
+fn commit() -> Option<String> {
+    let git = |arguments: &str| {
+        let output = Command::new("git").args(arguments.split(' ')).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    // A source tree without its own repository may lie in somebody else's.
+    if !git("rev-parse --show-prefix")?.is_empty() {
+        return None;
+    }
+    let hash = git("rev-parse --short=12 HEAD")?;
+    let changes = git("status --porcelain --untracked-files=no -- src crates Cargo.toml")?;
+    if changes.is_empty() {
+        return Some(hash);
+    }
+    // A commit of these changes leaves the files as they are, so only its log shows it.
+    let log = git("rev-parse --git-path logs/HEAD").filter(|log| Path::new(log).exists());
+    if let Some(log) = log {
+        println!("cargo:rerun-if-changed={log}");
+    }
+    Some(hash + "+")
+}
+
+fn link_libtorch() {
+    println!("cargo:rerun-if-env-changed=LIBTORCH");
     let folder = env::var_os("LIBTORCH").unwrap_or_default();
     let library = Path::new(&folder).join("lib").join("libtorch_cpu.so");
     println!("cargo:rerun-if-changed={}", library.display());
-    match library.canonicalize() {
-        Ok(found) => {
-            if let Some(lib) = found.parent() {
-                println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
-                // It registers itself when it is loaded; no symbol of it is asked for.
-                if lib.join("libtorch_cuda.so").exists() {
-                    println!("cargo:rustc-link-arg=-Wl,--no-as-needed");
-                    println!("cargo:rustc-link-arg=-L{}", lib.display());
-                    println!("cargo:rustc-link-arg=-ltorch_cuda");
-                }
-            }
-        }
-        Err(_) => {
-            println!(
-                "cargo:warning=the feature `deep` needs libtorch, and {} is missing: run \
-                 scripts/setup-libtorch, then build again",
-                library.display()
-            );
-            std::process::exit(1);
+    let Ok(found) = library.canonicalize() else {
+        println!(
+            "cargo:warning=the feature `deep` needs libtorch, and {} is missing: run \
+             scripts/setup-libtorch, then build again",
+            library.display()
+        );
+        std::process::exit(1);
+    };
+    if let Some(lib) = found.parent() {
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
+        // It registers itself when it is loaded; no symbol of it is asked for.
+        if lib.join("libtorch_cuda.so").exists() {
+            println!("cargo:rustc-link-arg=-Wl,--no-as-needed");
+            println!("cargo:rustc-link-arg=-L{}", lib.display());
+            println!("cargo:rustc-link-arg=-ltorch_cuda");
         }
     }
 }

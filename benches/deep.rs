@@ -11,7 +11,7 @@
 //! - `pytorch PYTHON`: a step of fine-tuning a ResNet34 at 128 px, and encoding, against
 //!   `benches/deep_pytorch.py` with as many threads. Both programs take turns; ratios are of medians.
 
-#[path = "../tests/textures/mod.rs"]
+#[path = "../tests/it/textures.rs"]
 mod textures;
 
 use std::io::{BufRead, BufReader, Write};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use npsvcpp::run::slurm::check;
 use npsvcpp::run::{Filter, Shard};
 
 const STYLES: Styles = Styles::styled()
@@ -14,12 +15,12 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Exit codes, said once for the help and the documentation.
+/// Exit codes, for the help and the documentation.
 const EXIT_CODES: &str = "\
 Exit codes:
   0  all cells are done
   1  an error
-  2  bad command line, spec or data, found before any compute
+  2  bad command line, spec or data, found before any computing
   3  finished, but some cells failed or could not run (each is listed with its reason)
   130  interrupted; run the same command to continue";
 
@@ -36,15 +37,17 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Plan, run what the ledger lacks, render.
+    /// Run an experiment and write its tables, figures and report.
+    ///
+    /// Finished cells are not run again.
     Run(RunArgs),
-    /// Write tables again from the ledger; nothing is fitted.
+    /// Rewrite tables, figures and report from the ledger, without fitting anything.
     Render {
         /// Results folders.
         #[arg(required = true, value_name = "DIR")]
         folders: Vec<PathBuf>,
     },
-    /// Validate a spec, print its plan and what it will cost.
+    /// Validate a spec, show its plan and estimate its cost.
     Check {
         /// Experiment specs.
         #[arg(required = true, value_name = "SPEC")]
@@ -52,30 +55,32 @@ pub enum Command {
         #[command(flatten)]
         data: DataArgs,
     },
-    /// Cells done, failed, missing; remaining time.
+    /// Show which cells are done, failed or missing, and the time left.
     Status {
         /// Results folder.
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Hand an experiment to a cluster, as job arrays of shards; again, and only what is left is.
+    /// Submit an experiment to Slurm as job arrays.
+    ///
+    /// Run it again to submit only the unfinished shards.
     Submit(Box<SubmitArgs>),
-    /// Join the ledgers of results folders and of their shards, and render.
+    /// Merge the ledgers of results folders and of their shards, and render.
     Merge {
         /// Results folders of one experiment.
         #[arg(required = true, value_name = "DIR")]
         folders: Vec<PathBuf>,
-        /// Folder of the joined ledger [default: the first folder].
+        /// Folder of the merged ledger [default: the first folder].
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
-    /// What there is, with parameters, defaults and shapes.
+    /// List available methods, datasets or experiments, with parameters, defaults and shapes.
     List {
         what: Listed,
         #[command(flatten)]
         data: DataArgs,
     },
-    /// Download, check and locate datasets.
+    /// Download, verify or locate datasets.
     Data {
         #[command(subcommand)]
         action: DataAction,
@@ -97,7 +102,7 @@ pub struct RunArgs {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Splits worked on side by side [default: as many as there are cores].
+    /// Splits to work on in parallel [default: as many as there are cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
     /// Threads per job [default: the cores divided by the jobs].
@@ -106,12 +111,12 @@ pub struct RunArgs {
     /// Memory all jobs may use together, such as 8GB [default: 4/5 of what is available].
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Only a part of the plan: dataset=NAME, method=NAME or split=NUMBER; repeatable, the same key
+    /// Run only a part of the plan: dataset=NAME, method=NAME or split=NUMBER; repeatable, the same key
     /// for alternatives.
     #[arg(long, value_name = "KEY=VALUE")]
     pub only: Vec<Filter>,
-    /// Only the I-th of N parts of the plan; each has a ledger of its own in the results folder, which
-    /// `merge` joins.
+    /// Run only the I-th of N parts of the plan; each has its own ledger in the results folder, and
+    /// `merge` joins them.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// Print the plan and stop.
@@ -127,15 +132,14 @@ pub struct RunArgs {
     /// new numbers with the former ones.
     #[arg(long, conflicts_with_all = ["only", "shard", "reuse"])]
     pub fresh: bool,
-    /// Take cells over from the results of another experiment where they are the same; repeatable.
+    /// Reuse cells from the results of another experiment if they are the same; repeatable.
     #[arg(long, value_name = "DIR")]
     pub reuse: Vec<PathBuf>,
-    /// Run cells in processes of their own: one that dies, as for want of memory, fails alone.
+    /// Run cells in child processes: if one dies, for example because memory runs out, only its cell fails.
     #[arg(long)]
     pub isolate: bool,
-    /// What networks are trained on, cpu or cuda:N; of several, each has a worker process of its own
-    /// [default: cpu].
-    #[arg(long, value_name = "DEVICE", value_delimiter = ',', value_parser = parse_device)]
+    /// Train networks on cpu or cuda:N; each of several devices has its own worker process.
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',', value_parser = parse_device, default_value = "cpu")]
     pub device: Vec<String>,
     /// Longest time a cell may take, such as 90s or 2h; one that takes longer fails. Implies --isolate.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -144,10 +148,10 @@ pub struct RunArgs {
 
 #[derive(Debug, Args)]
 pub struct SubmitArgs {
-    /// Experiment spec; its key `slurm` holds what the site wants.
+    /// Experiment spec; its key `slurm` holds the options of the site.
     #[arg(value_name = "SPEC")]
     pub spec: PathBuf,
-    /// To Slurm, by sbatch.
+    /// Submit to Slurm, by sbatch.
     #[arg(long, required = true)]
     pub slurm: bool,
     /// Results folder [default: results/<name>].
@@ -162,22 +166,22 @@ pub struct SubmitArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_parallel: u32,
     /// Longest time of a task, such as 4:00:00; the program is asked to end two minutes before.
-    #[arg(long, value_name = "TIME", value_parser = parse_slurm_time)]
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| check("time", text))]
     pub time: Option<String>,
     /// Memory of a task, such as 8G [default: estimated].
-    #[arg(long, value_name = "SIZE", value_parser = parse_slurm_size)]
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| check("memory", text))]
     pub memory: Option<String>,
     /// Cores of a task [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
     /// Graphics processors of a task, such as 1 or a100:2.
-    #[arg(long, value_name = "GPUS", value_parser = parse_slurm_name)]
+    #[arg(long, value_name = "GPUS", value_parser = |text: &str| check("gpus", text))]
     pub gpus: Option<String>,
-    #[arg(long, value_name = "NAME", value_parser = parse_slurm_name)]
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| check("partition", text))]
     pub partition: Option<String>,
-    #[arg(long, value_name = "NAME", value_parser = parse_slurm_name)]
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| check("account", text))]
     pub account: Option<String>,
-    /// Submit shards with failed cells too, and run these again.
+    /// Submit shards with failed cells, too, and run these cells again.
     #[arg(long)]
     pub retry_failed: bool,
     /// Longest time a cell may take, such as 90s or 2h.
@@ -190,7 +194,7 @@ pub struct SubmitArgs {
 
 #[derive(Debug, Args)]
 pub struct DataArgs {
-    /// Folder with datasets; looked at before NPSVCPP_DATA and the user's cache.
+    /// Folder with datasets; searched before NPSVCPP_DATA and the user's cache.
     #[arg(long = "data", value_name = "DIR")]
     pub folder: Option<PathBuf>,
     /// Never download.
@@ -200,7 +204,7 @@ pub struct DataArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum DataAction {
-    /// Download what is missing; a broken transfer goes on where it stopped.
+    /// Download missing datasets; a broken transfer continues where it stopped.
     Fetch(DataNames),
     /// Read datasets and compare them with their manifests.
     Verify(DataNames),
@@ -231,7 +235,7 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         Err(_) => humantime::parse_duration(text.trim()).ok(),
     };
     time.filter(|time| !time.is_zero())
-        .ok_or_else(|| format!("`{text}` is no time, expected one such as 90s, 30m or 2h"))
+        .ok_or_else(|| format!("`{text}` is not a time, expected one such as 90s, 30m or 2h"))
 }
 
 fn parse_device(text: &str) -> Result<String, String> {
@@ -239,53 +243,28 @@ fn parse_device(text: &str) -> Result<String, String> {
     match text.strip_prefix("cuda:") {
         Some(number) if is_number(number) => Ok(text.to_owned()),
         None if text == "cpu" => Ok(text.to_owned()),
-        _ => Err(format!("`{text}` is no device, expected cpu or cuda:N as in cuda:0")),
+        _ => Err(format!("`{text}` is not a device, expected cpu or cuda:N as in cuda:0")),
     }
-}
-
-fn parse_slurm_time(text: &str) -> Result<String, String> {
-    let is_time = text.starts_with(|c: char| c.is_ascii_digit())
-        && text.chars().all(|c| c.is_ascii_digit() || "-:".contains(c));
-    is_time.then(|| text.to_owned()).ok_or_else(|| {
-        format!("`{text}` is no time as Slurm writes it, such as 30, 4:00:00 or 1-12")
-    })
-}
-
-fn parse_slurm_size(text: &str) -> Result<String, String> {
-    let digits = text.strip_suffix(['K', 'M', 'G', 'T']).unwrap_or(text);
-    digits
-        .parse::<u32>()
-        .map(|_| text.to_owned())
-        .map_err(|_| format!("`{text}` is no size as Slurm writes it, such as 500M or 8G"))
-}
-
-fn parse_slurm_name(text: &str) -> Result<String, String> {
-    let is_name = text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._:,-".contains(c));
-    is_name
-        .then(|| text.to_owned())
-        .ok_or_else(|| format!("`{text}` is no name, expected letters, digits and . _ : , -"))
 }
 
 /// `8GB`, `500MB`, `2GiB` or plain bytes.
 fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kb" | "k" => 1e3,
-        "mb" | "m" => 1e6,
-        "gb" | "g" => 1e9,
-        "kib" => 1024.0,
-        "mib" => 1024.0 * 1024.0,
-        "gib" => 1024.0 * 1024.0 * 1024.0,
-        other => {
-            return Err(format!("unknown unit `{other}`, expected KB, MB, GB or GiB"));
-        }
+    let factor = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        "ki" => 1024.0,
+        "mi" => 1024.0 * 1024.0,
+        "gi" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(format!("unknown unit `{}`, expected KB, MB, GB or GiB", unit.trim())),
     };
-    match number.parse::<f64>() {
-        Ok(number) if number > 0.0 && number * factor < 1e18 => Ok((number * factor) as u64),
-        _ => Err(format!("`{number}` is no size, expected a number such as 8GB")),
+    let bytes = number.parse::<f64>().map(|number| number * factor);
+    match bytes {
+        Ok(bytes) if (1.0..1e18).contains(&bytes) => Ok(bytes as u64),
+        _ => Err(format!("`{number}` is not a size, expected a number such as 8GB")),
     }
 }
 

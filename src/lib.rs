@@ -13,18 +13,21 @@
 //! * [`run`] plans cells, executes them and appends to the [`ledger`],
 //! * [`stats`], [`paper`] and [`render`] turn a ledger into tables beside the paper's own numbers.
 
-mod catalogue;
 pub mod data;
+mod error;
+mod event;
 pub mod ledger;
 mod memory;
 pub mod methods;
 #[cfg(feature = "deep")]
 pub mod networks;
 pub mod paper;
+pub mod plan;
 pub mod render;
 pub mod run;
 pub mod spec;
 pub mod stats;
-mod wording;
+pub mod wording;
 
-pub use catalogue::catalogue;
+pub use error::{Error, Exit};
+pub use event::{Epochs, Event, Events, Training};

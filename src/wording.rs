@@ -1,4 +1,4 @@
-//! Words that several modules say alike: plurals, did-you-mean, what a panic said.
+//! Words that several modules and the program share: plurals, durations, suggestions, the text of a panic.
 
 use std::any::Any;
 
@@ -28,10 +28,21 @@ pub(crate) fn closest<'a>(
 }
 
 /// "1 value", "2 values".
-pub(crate) fn counted(number: usize, noun: &str) -> String {
+pub fn counted(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
         _ => format!("{number} {noun}s"),
+    }
+}
+
+/// Seconds in the unit that fits.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "a second".into(),
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 90.0 * 60.0 => format!("{:.0} min", s / 60.0),
+        s if s < 48.0 * 3600.0 => format!("{:.1} h", s / 3600.0),
+        s => format!("{:.1} days", s / 86_400.0),
     }
 }
 
@@ -59,10 +70,16 @@ mod tests {
     }
 
     #[test]
-    fn one_thing_is_no_things() {
+    fn one_is_singular_and_other_numbers_are_plural() {
         assert_eq!(counted(1, "split"), "1 split");
         assert_eq!(counted(0, "split"), "0 splits");
         assert_eq!(counted(2, "split"), "2 splits");
+    }
+
+    #[test]
+    fn durations_have_the_unit_that_fits() {
+        let seconds = [0.2, 89.0, 120.0, 6000.0, 2e5];
+        assert_eq!(seconds.map(duration), ["a second", "89 s", "2 min", "1.7 h", "2.3 days"]);
     }
 
     #[test]

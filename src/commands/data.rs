@@ -1,11 +1,12 @@
 //! `data fetch|verify|path`.
 
-use npsvcpp::data::{self, DataError, Fetched};
+use npsvcpp::Event;
+use npsvcpp::data::{DataError, Fetched, Progress, registry};
 
 use super::{Ending, Failure, store};
 use crate::cli::{DataAction, DataNames};
 use crate::output::show;
-use crate::progress::Download;
+use crate::progress::Display;
 
 pub fn data(action: &DataAction, quiet: bool) -> Result<Ending, Failure> {
     match action {
@@ -17,18 +18,24 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Ending, Failure> {
 
 fn fetch(arguments: &DataNames, quiet: bool) -> Result<Ending, Failure> {
     let store = store(&arguments.data)?;
-    let mut bar = Download::new(quiet);
-    let results = data::fetch(&store, &names(arguments), &mut |progress| bar.update(progress));
-    bar.finish();
+    let display = Display::new(quiet);
+    let mut show = |progress: Progress<'_>| display.show(Event::Download(progress));
+    let results = all(arguments, |name| store.fetch(name, &mut show));
+    display.show(Event::Loaded);
     conclude(results, |fetched| match fetched {
         Fetched::Embedded => "part of the program".to_owned(),
-        Fetched::Present(_) => "already here, verified".to_owned(),
-        Fetched::Downloaded(paths) => format!("downloaded {} files, verified", paths.len()),
+        Fetched::Present => "already here, verified".to_owned(),
+        Fetched::Downloaded(1) => "downloaded and verified 1 file".to_owned(),
+        Fetched::Downloaded(files) => format!("downloaded and verified {files} files"),
     })
 }
 
 fn verify(arguments: &DataNames) -> Result<Ending, Failure> {
-    let results = data::verify(&store(&arguments.data)?, &names(arguments));
+    let store = store(&arguments.data)?;
+    let mut results = all(arguments, |name| store.verify(name));
+    if arguments.names.is_empty() {
+        results.retain(|(_, result)| !result.as_ref().is_err_and(DataError::is_unavailable));
+    }
     conclude(results, |dataset| {
         let (samples, dims) = dataset.x.dim();
         let classes = dataset.classes.len();
@@ -48,12 +55,7 @@ fn verify(arguments: &DataNames) -> Result<Ending, Failure> {
 
 fn path(arguments: &DataNames) -> Result<Ending, Failure> {
     let store = store(&arguments.data)?;
-    let mut names = names(arguments);
-    if names.is_empty() {
-        names = data::registry::names().collect();
-    }
-    let results = names.iter().map(|&name| (name.to_owned(), data::path(&store, name))).collect();
-    conclude(results, |location| match location {
+    conclude(all(arguments, |name| store.path(name)), |location| match location {
         None => "part of the program".to_owned(),
         Some(paths) => {
             let paths = paths.iter().map(|path| path.display().to_string());
@@ -62,8 +64,18 @@ fn path(arguments: &DataNames) -> Result<Ending, Failure> {
     })
 }
 
-fn names(arguments: &DataNames) -> Vec<&str> {
-    arguments.names.iter().map(String::as_str).collect()
+/// What `act` does with the named datasets, or with all. One failure does not keep the others from being
+/// tried.
+fn all<T>(
+    arguments: &DataNames,
+    act: impl FnMut(&str) -> Result<T, DataError>,
+) -> Vec<(String, Result<T, DataError>)> {
+    let names: Vec<String> = match &arguments.names[..] {
+        [] => registry::names().map(str::to_owned).collect(),
+        names => names.to_vec(),
+    };
+    let results: Vec<_> = names.iter().map(String::as_str).map(act).collect();
+    names.into_iter().zip(results).collect()
 }
 
 /// One line per dataset; unavailable ones make the ending incomplete, bad ones are errors.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use npsvcpp::data::{Location, describe};
+use npsvcpp::data::registry;
 use npsvcpp::methods::METHODS;
 use serde_json::Value;
 
@@ -62,14 +62,14 @@ fn about(schema: &Value, parameter: &str) -> String {
 }
 
 fn datasets(data: &DataArgs) -> Result<(), Failure> {
-    for dataset in describe(&store(data)?) {
-        let shape = format!("{} x {} x {}", dataset.samples, dataset.dims, dataset.classes);
-        let place = match dataset.location {
-            Location::Embedded => "part of the program".to_owned(),
-            Location::Files(paths) => {
-                paths.first().map(|path| path.display().to_string()).unwrap_or_default()
-            }
-            Location::Missing => "not here; `npsvcpp data fetch` says how to get it".to_owned(),
+    let store = store(data)?;
+    for entry in registry::all() {
+        let dataset = &entry.manifest;
+        let shape = format!("{} x {} x {}", dataset.samples, dataset.dims, dataset.classes());
+        let place = match store.find_files(entry) {
+            _ if entry.is_embedded() => "part of the program".to_owned(),
+            Some(paths) => paths[0].display().to_string(),
+            None => "not here; `npsvcpp data fetch` says how to get it".to_owned(),
         };
         show!("{:<10} {shape:<20} {}", dataset.name, dataset.title);
         show!("    licence: {}", dataset.licence);

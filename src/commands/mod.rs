@@ -20,16 +20,15 @@ pub use status::status;
 pub use submit::submit;
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use miette::Diagnostic;
 use npsvcpp::data::{DataError, Store};
-use npsvcpp::ledger::MergeError;
 use npsvcpp::render::RenderError;
-use npsvcpp::run::RunError;
 use npsvcpp::run::slurm::Jobs;
 use npsvcpp::spec::{self, SpecError};
+use npsvcpp::{Error, Exit};
 
 use crate::cli::DataArgs;
 use crate::output::{self, note};
@@ -58,50 +57,45 @@ impl Ending {
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub enum Failure {
-    /// The user's input is at fault; found before any compute.
-    Input(Box<dyn Diagnostic + Send + Sync>),
-    /// A spec is at fault; all its problems at once.
+    /// A spec is at fault; all its mistakes at once.
     Spec(SpecError),
-    /// Something else went wrong.
-    Other(String),
+    Other(Error),
 }
 
 impl Failure {
-    /// An input error of one sentence.
     pub fn input(message: impl Into<String>) -> Self {
-        Self::Input(miette::MietteDiagnostic::new(message).into())
+        Error::input(message).into()
+    }
+
+    pub fn failed(message: impl Into<String>) -> Self {
+        Error::failed(message).into()
     }
 
     pub fn code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Input(_) | Self::Spec(_) => 2,
-            Self::Other(_) => 1,
-        })
+        let exit = match self {
+            Self::Spec(_) => Exit::Input,
+            Self::Other(error) => error.exit,
+        };
+        ExitCode::from(exit as u8)
     }
 
-    /// To standard error: with snippets on a terminal, one line per problem elsewhere.
+    /// To standard error: with snippets on a terminal, one line per mistake elsewhere.
     pub fn print(&self) {
         match self {
-            Self::Spec(error) => note!("{}", spec_error(error).trim_end()),
-            Self::Input(diagnostic) => {
-                note!("npsvcpp: {diagnostic}");
-                if let Some(help) = diagnostic.help() {
+            Self::Spec(error) if std::io::stderr().is_terminal() => {
+                let screen = npsvcpp::render::Terminal::detect();
+                let width = screen.width.map_or(80, usize::from);
+                note!("{}", error.graphical(screen.colour, width).trim_end());
+            }
+            Self::Spec(error) => note!("{}", error.plain().trim_end()),
+            Self::Other(Error { message, help, .. }) => {
+                note!("npsvcpp: {message}");
+                if let Some(help) = help {
                     note!("  help: {help}");
                 }
             }
-            Self::Other(message) => note!("npsvcpp: {message}"),
         }
     }
-}
-
-/// With snippets on a terminal, one line per problem elsewhere.
-fn spec_error(error: &SpecError) -> String {
-    if !std::io::stderr().is_terminal() {
-        return error.plain();
-    }
-    let screen = npsvcpp::render::Terminal::detect();
-    let width = screen.width.map_or(80, usize::from);
-    error.graphical(screen.colour, width)
 }
 
 impl From<SpecError> for Failure {
@@ -110,18 +104,16 @@ impl From<SpecError> for Failure {
     }
 }
 
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Self {
-        Self::Input(Box::new(error))
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
     }
 }
 
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Record { .. } | RunError::Worker(_) => Self::Other(error.to_string()),
-            before_any_compute => Self::Input(Box::new(before_any_compute)),
-        }
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        let help = error.help().map(|help| help.to_string());
+        Self::Other(Error { help, ..Error::input(error.to_string()) })
     }
 }
 
@@ -132,26 +124,30 @@ impl From<RenderError> for Failure {
             | RenderError::NoPlan(_)
             | RenderError::NoLedger(_)
             | RenderError::NotOurs(_) => Self::input(error.to_string()),
-            other => Self::Other(other.to_string()),
+            other => Self::failed(other.to_string()),
         }
     }
 }
 
-impl From<MergeError> for Failure {
-    fn from(error: MergeError) -> Self {
-        match error {
-            MergeError::Read { .. } | MergeError::Write { .. } => Self::Other(error.to_string()),
-            input => Self::Input(Box::new(input)),
-        }
-    }
+/// An error that names what could not be done, and where.
+fn cannot<'a>(act: &'a str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Failure + 'a {
+    move |error| Failure::failed(format!("cannot {act} {}: {error}", path.display()))
 }
 
-/// The Slurm jobs of a results folder, where there were any.
+/// The Slurm jobs of a results folder, if there were any.
 fn submitted(folder: &Path) -> Result<Option<Jobs>, Failure> {
-    Jobs::read(folder).map_err(|error| {
-        let path = Jobs::path(folder);
-        Failure::Other(format!("cannot read {}: {error}", path.display()))
-    })
+    Jobs::read(folder).map_err(cannot("read", &Jobs::path(folder)))
+}
+
+/// Where the results of an experiment go unless `--out` says otherwise.
+fn results_folder(loaded: &spec::Spec) -> PathBuf {
+    Path::new("results").join(&loaded.experiment.name)
+}
+
+/// The path of this program, to start it again.
+fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::failed(format!("cannot tell where this program is: {error}")))
 }
 
 fn store(arguments: &DataArgs) -> Result<Store, Failure> {
@@ -162,8 +158,8 @@ fn store(arguments: &DataArgs) -> Result<Store, Failure> {
 }
 
 /// Loads a spec against everything this build knows.
-fn load(path: &Path) -> Result<spec::Loaded, Failure> {
-    Ok(spec::load(path, &npsvcpp::catalogue())?)
+fn load(path: &Path) -> Result<spec::Spec, Failure> {
+    Ok(spec::load(path)?)
 }
 
 /// The table, as wide and as colourful as the terminal allows.
@@ -173,7 +169,7 @@ fn terminal(summary: &npsvcpp::render::Summary) -> String {
 
 /// `schema`
 pub fn schema() -> Result<Ending, Failure> {
-    output::to_output(format_args!("{}", spec::schema_text(&npsvcpp::catalogue())));
+    output::to_output(format_args!("{}", spec::schema_text()));
     Ok(Ending::Complete)
 }
 
@@ -182,25 +178,6 @@ pub fn worker() -> Result<Ending, Failure> {
     // Ctrl-C reaches this process too; its run decides what becomes of it. Without a handler the cell
     // in flight is lost, no more.
     let _ = ctrlc::set_handler(|| ());
-    npsvcpp::run::serve().map_err(|error| Failure::Other(format!("worker: {error}")))?;
+    npsvcpp::run::serve().map_err(|error| Failure::failed(format!("worker: {error}")))?;
     Ok(Ending::Complete)
-}
-
-/// `1 cell`, `2 cells`.
-fn counted(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        several => format!("{several} {what}s"),
-    }
-}
-
-/// Seconds as people say them.
-pub fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 1.0 => "a second".into(),
-        s if s < 90.0 => format!("{s:.0} s"),
-        s if s < 90.0 * 60.0 => format!("{:.0} min", s / 60.0),
-        s if s < 48.0 * 3600.0 => format!("{:.1} h", s / 3600.0),
-        s => format!("{:.1} days", s / 86_400.0),
-    }
 }

@@ -1,17 +1,18 @@
 //! `check SPEC...` and `run --dry-run`: the plan in words, with what it will cost.
 
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use npsvcpp::Event;
 use npsvcpp::data::Store;
 use npsvcpp::ledger::Plan;
 use npsvcpp::render::{self, RenderError};
 use npsvcpp::run::{self, Former, Part, Prepared, estimate, size};
-use npsvcpp::spec::{Experiment, Loaded};
+use npsvcpp::spec::{Experiment, Spec};
+use npsvcpp::wording::{counted, duration};
 
-use super::{Ending, Failure, counted, duration, load, store};
+use super::{Ending, Failure, load, results_folder, store};
 use crate::cli::DataArgs;
-use crate::output::{self, note};
+use crate::output::{note, show};
 use crate::progress::Display;
 
 pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, Failure> {
@@ -19,8 +20,7 @@ pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, 
     let mut ending = Ending::Complete;
     for path in specs {
         let loaded = load(path)?;
-        let folder = Path::new("results").join(&loaded.experiment.name);
-        let formers = [Former::read(&folder)];
+        let formers = [Former::read(&results_folder(&loaded))];
         let prepared = prepare(&loaded, &store, &formers, &Part::default(), quiet)?;
         ending = ending.max(show(&prepared, &formers[0]));
     }
@@ -30,7 +30,7 @@ pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, 
 /// Loads the data of a spec and makes its plan, showing progress. `formers` are the results folder and those whose
 /// cells may be reused. Data that is not the one the results were computed from is announced.
 pub fn prepare(
-    loaded: &Loaded,
+    loaded: &Spec,
     store: &Store,
     formers: &[Former],
     part: &Part,
@@ -44,8 +44,8 @@ pub fn prepare(
         }
     }
     let display = Display::new(quiet);
-    let prepared = run::prepare(loaded, store, formers, |event| display.loading(event));
-    display.loaded();
+    let prepared = run::prepare(loaded, store, formers, &|event| display.show(event));
+    display.show(Event::Loaded);
     let prepared = prepared?;
     if let Some(own) = own {
         refuse_loss(own, &prepared)?;
@@ -57,7 +57,7 @@ pub fn prepare(
 
 /// A results folder holds one experiment.
 pub fn refuse_other_experiment(former: &Former, name: &str) -> Result<(), Failure> {
-    match former.experiment() {
+    match &former.experiment {
         Some(theirs) if theirs != name => Err(Failure::input(format!(
             "{} holds the experiment `{theirs}`, not `{name}`; choose another folder with --out",
             former.folder.display()
@@ -74,20 +74,18 @@ fn refuse_loss(former: &Former, prepared: &Prepared) -> Result<(), Failure> {
     };
     let folder = former.folder.display();
     let cells = counted(*cells, "finished cell");
-    let reason = prepared.reason(name).map(ToString::to_string);
-    if former.plan.is_none() {
-        return Err(Failure::input(format!(
-            "{folder} has {cells} of `{name}`, but no {} that can be read, and without the data it cannot be made again: {}; \
-             get the data, or restore the file",
-            Plan::FILE,
-            reason.unwrap_or_default()
-        )));
-    }
-    Err(Failure::input(format!(
-        "the spec changed, so {cells} of `{name}` in {folder} would leave the tables, and without the data nothing can \
-         replace them: {}; get the data, restore the spec, or choose another folder with --out",
-        reason.unwrap_or_default()
-    )))
+    let reason = prepared.reason(name).map_or_else(String::new, ToString::to_string);
+    Err(Failure::input(match &former.plan {
+        None => format!(
+            "{folder} has {cells} of `{name}`, but no {} that can be read, and without the data it cannot be made again: \
+             {reason}; get the data, or restore the file",
+            Plan::FILE
+        ),
+        Some(_) => format!(
+            "the spec changed, so {cells} of `{name}` in {folder} would leave the tables, and without the data nothing can \
+             replace them: {reason}; get the data, restore the spec, or choose another folder with --out"
+        ),
+    }))
 }
 
 fn announce_changes(former: &Former, prepared: &Prepared) {
@@ -122,143 +120,102 @@ fn announce_leaving(former: &Former, prepared: &Prepared, part: &Part) -> Result
     Ok(())
 }
 
-/// As much of a hash as tells files apart.
+/// Enough of a hash to tell files apart.
 pub fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
 /// Prints a plan; the ending is that of `check`, incomplete if a cell that is not done lacks its data.
 pub fn show(prepared: &Prepared, former: &Former) -> Ending {
-    output::to_output(format_args!("{}", describe(prepared, former)));
-    match Counts::of(prepared, former).cannot_run {
-        0 => Ending::Complete,
-        _ => Ending::Incomplete,
-    }
-}
-
-/// The cells of a plan by what a run would do with them.
-#[derive(Default)]
-struct Counts {
-    done: usize,
-    cannot_run: usize,
-    to_run: usize,
-}
-
-impl Counts {
-    fn of(prepared: &Prepared, former: &Former) -> Self {
-        let mut counts = Self::default();
-        for cell in &prepared.plan.cells {
-            if former.is_finished(&cell.cell) {
-                counts.done += 1;
-            } else if prepared.sources[cell.dataset].is_none() {
-                counts.cannot_run += 1;
-            } else {
-                counts.to_run += 1;
-            }
-        }
-        counts
-    }
-}
-
-/// The plan in words.
-fn describe(prepared: &Prepared, former: &Former) -> String {
     let plan = &prepared.plan;
-    let experiment = &plan.experiment;
-    let mut text = format!("{}: {}\n", experiment.name, experiment.title);
-    text += &protocol(experiment);
-    text += "\ndatasets\n";
+    show_protocol(&plan.experiment);
+    show!("\ndatasets");
     for index in 0..plan.datasets.len() {
-        text += &dataset(prepared, index);
+        show_dataset(prepared, index);
     }
-    text += "\nmethods (defaults included)\n";
+    show!("\nmethods (defaults included)");
     for (index, method) in plan.methods.iter().enumerate() {
-        let cost = estimate(prepared, None, Some(index));
-        let time = duration(cost.seconds());
-        // Writing to a String cannot fail.
-        let _ =
-            writeln!(text, "  {:<20} {}; about {time} on one core", method.label, method.method);
-        for point in prepared.candidates[index].points.iter().take(SHOWN_POINTS) {
-            let _ = writeln!(text, "      {}", point.params);
+        let time = duration(estimate(prepared, None, Some(index)).seconds());
+        show!("  {:<20} {}; about {time} on one core", method.label, method.method);
+        for point in prepared.candidates[index].points.iter().take(1) {
+            show!("      {}", point.params);
         }
-        if method.points > SHOWN_POINTS {
-            let _ = writeln!(text, "      ... {} points in all, chosen by `select`", method.points);
+        if method.points > 1 {
+            show!("      ... {} points in all, chosen by `select`", method.points);
         }
     }
-    text + &total(prepared, former)
+    show_total(prepared, former)
 }
 
-/// The line of a dataset: its shape and cost, or why it cannot run here.
-fn dataset(prepared: &Prepared, index: usize) -> String {
+fn show_protocol(experiment: &Experiment) {
+    let Experiment { name, title, seed, splits, kernel, jitter, .. } = experiment;
+    let stratified = if splits.stratified { ", stratified" } else { "" };
+    show!("{name}: {title}");
+    show!(
+        "seed {seed}, {} with a training share of {}{stratified}, kernel {}, jitter {jitter}",
+        counted(splits.repeats, "split"),
+        splits.train_fraction,
+        json(kernel)
+    );
+    if !experiment.factor.is_full() {
+        show!("factor {}", json(&experiment.factor));
+    }
+    if let Some(select) = &experiment.select {
+        show!("select {}", json(select));
+    }
+    if let Some(compare) = &experiment.compare {
+        show!("compare {}", json(compare));
+    }
+}
+
+/// The shape and cost of a dataset, or why it cannot run here.
+fn show_dataset(prepared: &Prepared, index: usize) {
     let row = &prepared.plan.datasets[index];
-    if let Some(reason) = prepared.reason(&row.name).filter(|_| row.hash.is_empty()) {
-        return format!("  {:<12} cannot run here: {reason}\n", row.name);
+    let reason = prepared.reason(&row.name);
+    if let Some(reason) = reason.filter(|_| row.hash.is_empty()) {
+        show!("  {:<12} cannot run here: {reason}", row.name);
+        return;
     }
     let cost = estimate(prepared, Some(index), None);
-    let mut line = format!(
-        "  {:<12} {} samples x {} dims x {} classes, {} train / {} test, {} splits; about {} on one core, {}\n",
+    show!(
+        "  {:<12} {} samples x {} dims x {} classes, {} train / {} test, {}; about {} on one core, {}",
         row.name,
         row.samples,
         row.dims,
         row.classes.len(),
         row.n_train,
         row.n_test,
-        row.splits.len(),
+        counted(row.splits.len(), "split"),
         duration(cost.seconds()),
         size(cost.bytes),
     );
-    if let Some(reason) = prepared.reason(&row.name) {
-        let hash = short(&row.hash);
-        line += &format!("  {:<12} known by the results, SHA-256 {hash}; {reason}\n", "");
+    if let Some(reason) = reason {
+        show!("  {:<12} known by the results, SHA-256 {}; {reason}", "", short(&row.hash));
     }
-    line
 }
 
-/// The last line: how many cells there are, what a run would do with them, and what all of them cost.
-fn total(prepared: &Prepared, former: &Former) -> String {
-    let Counts { done, cannot_run, to_run } = Counts::of(prepared, former);
-    let mut text = format!("\n{}", counted(prepared.plan.cells.len(), "cell"));
-    if done > 0 {
-        let _ = write!(text, ", {done} done in {}", former.folder.display());
+/// How many cells there are, what a run would do with them, and what all of them cost.
+fn show_total(prepared: &Prepared, former: &Former) -> Ending {
+    let cells = &prepared.plan.cells;
+    let open: Vec<_> = cells.iter().filter(|cell| !former.is_finished(&cell.cell)).collect();
+    let absent = open.iter().filter(|cell| prepared.sources[cell.dataset].is_none()).count();
+    let mut text = counted(cells.len(), "cell");
+    if open.len() < cells.len() {
+        text += &format!(", {} done in {}", cells.len() - open.len(), former.folder.display());
     }
-    if cannot_run > 0 {
-        let _ = write!(text, ", {cannot_run} cannot run here");
+    if absent > 0 {
+        text += &format!(", {absent} cannot run here");
     }
-    let _ = write!(text, ", {to_run} to run");
+    text += &format!(", {} to run", open.len() - absent);
     let cost = estimate(prepared, None, None);
     if cost.flops > 0.0 {
         let (time, size) = (duration(cost.seconds()), size(cost.bytes));
-        let _ = write!(
-            text,
+        text += &format!(
             "; from nothing about {time} on one core (a rough guide), at most {size} per job"
         );
     }
-    text + "\n"
-}
-
-/// Points of a grid that are spelt out.
-const SHOWN_POINTS: usize = 1;
-
-fn protocol(experiment: &Experiment) -> String {
-    let splits = &experiment.splits;
-    let mut text = format!(
-        "seed {}, {} splits with a training share of {}{}, kernel {}, jitter {}\n",
-        experiment.seed,
-        splits.repeats,
-        splits.train_fraction,
-        if splits.stratified { ", stratified" } else { "" },
-        json(&experiment.kernel),
-        experiment.jitter,
-    );
-    if !experiment.factor.is_full() {
-        let _ = writeln!(text, "factor {}", json(&experiment.factor));
-    }
-    if let Some(select) = &experiment.select {
-        let _ = writeln!(text, "select {}", json(select));
-    }
-    if let Some(compare) = &experiment.compare {
-        let _ = writeln!(text, "compare {}", json(compare));
-    }
-    text
+    show!("\n{text}");
+    if absent == 0 { Ending::Complete } else { Ending::Incomplete }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

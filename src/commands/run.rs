@@ -1,17 +1,22 @@
-//! `run SPEC...`: plan, run what the ledger lacks, render.
+//! `run SPEC...`: plans experiments, runs the cells that their ledgers lack, and renders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use npsvcpp::Event;
 use npsvcpp::data::Store;
-use npsvcpp::ledger;
+use npsvcpp::ledger::{self, Plan, Tally};
 use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::render;
-use npsvcpp::run::{self, Filter, Former, Isolation, Options, Outcome, Part, Prepared};
-use npsvcpp::spec::Loaded;
+use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions, Threads};
+use npsvcpp::spec::Spec;
+use npsvcpp::wording::counted;
 
-use super::{Ending, Failure, counted, load, plan, refresh_index, store, terminal};
+use super::{
+    Ending, Failure, cannot, load, plan, refresh_index, results_folder, store, terminal,
+    this_program,
+};
 use crate::cli::RunArgs;
 use crate::output::{note, show};
 use crate::progress::Display;
@@ -21,8 +26,8 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
     let specs = arguments.specs.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>()?;
     refuse_equal_names(&specs)?;
     refuse_no_results(&arguments.reuse)?;
-    let devices = devices(arguments)?;
-    let store = store(&arguments.data)?.on_device(&devices[0]);
+    refuse_devices(&arguments.device)?;
+    let store = store(&arguments.data)?.on_device(&arguments.device[0]);
     let store = if arguments.dry_run { store.for_plan() } else { store };
     let experiments = specs
         .iter()
@@ -32,40 +37,23 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         let endings = experiments.iter().map(|one| one.show(arguments));
         return Ok(endings.max().unwrap_or(Ending::Complete));
     }
-    let cores = Cores::granted(arguments);
+    let parallel = [
+        at_most_the_cores("--jobs", arguments.jobs),
+        at_most_the_cores("--threads", arguments.threads),
+    ];
     let interrupted = catch_interrupts();
     let mut ending = Ending::Complete;
     let mut cannot_run = 0;
-    // Each experiment's data is let go with it.
+    // Each experiment's data is dropped with it.
     for (index, experiment) in experiments.into_iter().enumerate() {
-        if !quiet {
-            experiment.note_absent_data(&arguments.only);
-        }
-        if arguments.fresh {
-            experiment.set_aside()?;
-        }
-        let options = options(arguments, &cores, &devices, &experiment.former.folder)?;
-        let display = Display::new(quiet);
-        let prepared = &experiment.prepared;
-        let mut outcome = run::run(prepared, &options, &display, &interrupted)?;
-        // Shards run in parallel and end at any time; `merge` renders what they did.
-        if arguments.shard.is_none() {
-            show_tables(prepared, &mut outcome, &options)?;
-        }
-        if outcome.left == 0 {
-            run::take_set_aside(&options.out)
-                .map_or(Ok(()), |former| compare(&former, &options.out))?;
-        }
-        ending = ending.max(report(prepared, &outcome, &options, quiet));
+        let options = options(arguments, parallel, &experiment.former.folder)?;
+        let outcome = experiment.run(arguments, &options, &interrupted, quiet)?;
+        ending = ending.max(report(&experiment.prepared, &outcome, &options, quiet));
         cannot_run += outcome.cannot_run.iter().map(|(_, cells)| cells).sum::<usize>();
-        if interrupted.load(Ordering::SeqCst)
-            && let Some(undone) = undone(outcome.left, specs.len() - index - 1)
-        {
-            let command = match arguments.fresh {
-                true => "the same command without --fresh",
-                false => "the same command",
-            };
-            note!("interrupted: {undone}; run {command} to continue");
+        let undone = undone(outcome.tally.missing, specs.len() - index - 1);
+        if interrupted.load(Ordering::SeqCst) && !undone.is_empty() {
+            let without = if arguments.fresh { " without --fresh" } else { "" };
+            note!("interrupted: {undone}; run the same command{without} to continue");
             return Ok(Ending::Interrupted);
         }
     }
@@ -83,9 +71,9 @@ struct Experiment {
 }
 
 impl Experiment {
-    /// Loads the data of a spec and makes its plan.
+    /// Loads the data of a spec and makes its plan; with `--fresh`, as if there were no results.
     fn prepare(
-        loaded: &Loaded,
+        loaded: &Spec,
         arguments: &RunArgs,
         store: &Store,
         quiet: bool,
@@ -94,44 +82,54 @@ impl Experiment {
         let out = match &arguments.out {
             Some(out) if arguments.specs.len() > 1 => out.join(name),
             Some(out) => out.clone(),
-            None => PathBuf::from("results").join(name),
+            None => results_folder(loaded),
         };
-        let mut formers = vec![Former::read(&out)];
-        if arguments.fresh {
-            return Self::start_over(loaded, formers.swap_remove(0), store, quiet);
+        let folders = [&out].into_iter().chain(&arguments.reuse);
+        let mut formers: Vec<Former> = folders.map(|dir| Former::read(dir)).collect();
+        plan::refuse_other_experiment(&formers[0], name)?;
+        let known = if arguments.fresh { &[] } else { &formers[..] };
+        if arguments.fresh && out.file_name().is_none() {
+            return Err(Failure::input(format!(
+                "--fresh cannot rename {}; name the results folder with --out",
+                out.display()
+            )));
         }
-        formers.extend(arguments.reuse.iter().map(|dir| Former::read(dir)));
-        let prepared = plan::prepare(loaded, store, &formers, &part(arguments), quiet)?;
-        check_filters(arguments, &prepared)?;
+        let prepared = plan::prepare(loaded, store, known, &part(arguments), quiet)?;
         let former = formers.swap_remove(0);
+        if arguments.fresh {
+            refuse_loss(&former, &prepared)?;
+        }
+        refuse_idle_filters(&arguments.only, &prepared.plan)?;
         Ok(Self { prepared, former })
     }
 
-    /// An experiment that is computed as if there were no results; these must be such that they can come back.
-    fn start_over(
-        loaded: &Loaded,
-        former: Former,
-        store: &Store,
+    /// Runs what is left and renders.
+    fn run(
+        &self,
+        arguments: &RunArgs,
+        options: &RunOptions,
+        interrupted: &AtomicBool,
         quiet: bool,
-    ) -> Result<Self, Failure> {
-        plan::refuse_other_experiment(&former, &loaded.experiment.name)?;
-        if former.folder.file_name().is_none() {
-            return Err(Failure::input(format!(
-                "--fresh cannot rename {}; name the results folder with --out",
-                former.folder.display()
-            )));
+    ) -> Result<Outcome, Failure> {
+        if !quiet {
+            self.note_absent_data(&arguments.only);
         }
-        let prepared = plan::prepare(loaded, store, &[], &Part::default(), quiet)?;
-        for (name, reason) in &prepared.missing {
-            let cells = former.finished_of(name).count();
-            if cells > 0 {
-                let (folder, cells) = (former.folder.display(), counted(cells, "finished cell"));
-                return Err(Failure::input(format!(
-                    "--fresh cannot compute `{name}` again, and {folder} has {cells} of it: {reason}"
-                )));
-            }
+        if arguments.fresh {
+            self.set_aside()?;
         }
-        Ok(Self { prepared, former })
+        let display = Display::new(quiet);
+        let show = |event: Event<'_>| display.show(event);
+        let mut outcome = run::run(&self.prepared, options, &show, interrupted)?;
+        // Shards run in parallel and end at any time; `merge` renders what they did.
+        if arguments.shard.is_none() {
+            show_tables(&mut outcome, &options.out)?;
+        }
+        if outcome.tally.missing == 0
+            && let Some(former) = run::take_set_aside(&options.out)
+        {
+            compare(&former, &options.out)?;
+        }
+        Ok(outcome)
     }
 
     /// Prints the plan.
@@ -139,12 +137,10 @@ impl Experiment {
         let ending = plan::show(&self.prepared, &self.former);
         if !arguments.only.is_empty() {
             let plan = &self.prepared.plan;
-            let chosen = plan.cells.iter();
-            let chosen = chosen.filter(|cell| Filter::keep(&arguments.only, plan, cell));
-            let (chosen, all) = (chosen.count(), plan.cells.len());
-            show!("of these, --only chooses {chosen} of {all} cells");
+            let chosen = part(arguments).cells(plan).len();
+            show!("of these, --only chooses {chosen} of {} cells", plan.cells.len());
         }
-        if arguments.fresh && !self.former.is_empty() {
+        if arguments.fresh && self.former.experiment.is_some() {
             let folder = self.former.folder.display();
             show!("--fresh moves {folder} aside and computes all cells anew");
         }
@@ -154,24 +150,25 @@ impl Experiment {
     /// Names the data behind the finished cells of datasets that are not on this machine.
     fn note_absent_data(&self, only: &[Filter]) {
         let plan = &self.prepared.plan;
-        let absent = self.prepared.missing.iter();
-        for (name, _) in absent.filter(|(_, error)| error.is_unavailable() || error.is_not_found())
-        {
-            let rows = plan.datasets.iter().enumerate();
-            let mut rows = rows.filter(|(_, row)| row.name == *name && !row.hash.is_empty());
-            let Some((index, row)) = rows.next() else {
+        for (index, row) in plan.datasets.iter().enumerate() {
+            let reason = self.prepared.reason(&row.name);
+            let is_absent =
+                reason.is_some_and(|error| error.is_unavailable() || error.is_not_found());
+            if !is_absent || row.hash.is_empty() {
                 continue;
-            };
-            let cells = plan.cells.iter().filter(|cell| {
+            }
+            let finished = plan.cells.iter().filter(|cell| {
                 cell.dataset == index
                     && Filter::keep(only, plan, cell)
                     && self.former.is_finished(&cell.cell)
             });
-            let cells = cells.count();
-            if cells > 0 {
-                let (cells, hash) = (counted(cells, "finished cell"), plan::short(&row.hash));
+            let finished = finished.count();
+            if finished > 0 {
                 note!(
-                    "the data of `{name}` is not on this machine; SHA-256 of the data behind its {cells}: {hash}"
+                    "the data of `{}` is not on this machine; SHA-256 of the data behind its {}: {}",
+                    row.name,
+                    counted(finished, "finished cell"),
+                    plan::short(&row.hash)
                 );
             }
         }
@@ -180,13 +177,11 @@ impl Experiment {
     /// Moves the results folder aside, if there is one.
     fn set_aside(&self) -> Result<(), Failure> {
         let folder = &self.former.folder;
-        if self.former.is_empty() {
+        if self.former.experiment.is_none() {
             return Ok(());
         }
         run::refuse_locked(folder)?;
-        let aside = run::set_aside(folder).map_err(|error| {
-            Failure::Other(format!("cannot rename {}: {error}", folder.display()))
-        })?;
+        let aside = run::set_aside(folder).map_err(cannot("rename", folder))?;
         show!("moved {} to {}", folder.display(), aside.display());
         Ok(())
     }
@@ -206,7 +201,7 @@ fn compare(former: &Path, now: &Path) -> Result<(), Failure> {
 }
 
 /// Results are filed under the experiment's name, so that two of one name would mix.
-fn refuse_equal_names(specs: &[Loaded]) -> Result<(), Failure> {
+fn refuse_equal_names(specs: &[Spec]) -> Result<(), Failure> {
     for (index, spec) in specs.iter().enumerate() {
         let name = &spec.experiment.name;
         let mut earlier = specs[..index].iter();
@@ -234,22 +229,15 @@ fn refuse_no_results(folders: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-/// What an interrupt left undone; nothing if it came during the last cell of the last experiment.
-fn undone(cells: usize, experiments: usize) -> Option<String> {
-    let cells = match cells {
-        0 => None,
-        1 => Some("1 cell is left".to_owned()),
-        several => Some(format!("{several} cells are left")),
-    };
-    let experiments = match experiments {
-        0 => None,
-        1 => Some("1 experiment is not begun".to_owned()),
-        several => Some(format!("{several} experiments are not begun")),
-    };
-    match (cells, experiments) {
-        (Some(cells), Some(experiments)) => Some(format!("{cells} and {experiments}")),
-        (one, other) => one.or(other),
-    }
+/// What an interrupt left undone; empty if it came during the last cell of the last experiment.
+fn undone(cells: usize, experiments: usize) -> String {
+    let undone = [(cells, "cell", "left"), (experiments, "experiment", "not begun")];
+    let undone = undone.into_iter().filter(|(number, ..)| *number > 0);
+    let clauses = undone.map(|(number, noun, state)| {
+        let verb = if number == 1 { "is" } else { "are" };
+        format!("{} {verb} {state}", counted(number, noun))
+    });
+    clauses.collect::<Vec<_>>().join(" and ")
 }
 
 /// The part of the plan that was asked for.
@@ -257,96 +245,83 @@ fn part(arguments: &RunArgs) -> Part {
     Part { only: arguments.only.clone(), shard: arguments.shard }
 }
 
-/// Jobs and threads as asked for, but no more than there are cores. More would gain nothing: the
-/// numbers do not depend on either.
-struct Cores {
-    jobs: Option<usize>,
-    threads: Option<usize>,
-}
-
-impl Cores {
-    fn granted(arguments: &RunArgs) -> Self {
-        let cores = run::host::cores();
-        let grant = |option: &str, asked: Option<u16>| {
-            let asked = asked.map(usize::from)?;
-            if asked > cores {
-                note!("{option} {asked} is more than this machine has: using {cores}");
-            }
-            Some(asked.min(cores))
-        };
-        Self {
-            jobs: grant("--jobs", arguments.jobs),
-            threads: grant("--threads", arguments.threads),
-        }
+/// Jobs or threads as asked for, but no more than there are cores. More would gain nothing.
+fn at_most_the_cores(option: &str, asked: Option<u16>) -> Option<usize> {
+    let (asked, cores) = (asked.map(usize::from)?, run::host::cores());
+    if asked > cores {
+        note!("{option} {asked} is more than this machine has: using {cores}");
     }
+    Some(asked.min(cores))
 }
 
+/// How to run, from what the command line says and what the machine has.
 fn options(
     arguments: &RunArgs,
-    cores: &Cores,
-    devices: &[String],
+    [jobs, threads]: [Option<usize>; 2],
     out: &Path,
-) -> Result<Options, Failure> {
-    Ok(Options {
+) -> Result<RunOptions, Failure> {
+    let cores = run::host::cores();
+    let timeout = arguments.cell_timeout;
+    // Each of several devices has its own process.
+    let isolate = arguments.isolate || timeout.is_some() || arguments.device.len() > 1;
+    let data = arguments.data.folder.clone();
+    Ok(RunOptions {
         out: out.to_path_buf(),
-        jobs: cores.jobs,
-        threads: cores.threads,
-        memory: arguments.memory,
+        jobs: match arguments.device.len() {
+            1 => jobs.unwrap_or_else(|| cores / threads.unwrap_or(1)),
+            devices => devices,
+        },
+        threads: threads.map_or(Threads::Together(cores), Threads::Each),
+        memory: arguments.memory.map_or_else(run::memory_budget, |bytes| bytes as f64),
         part: part(arguments),
         retry_failed: arguments.retry_failed,
         fail_fast: arguments.fail_fast,
         reuse: arguments.reuse.clone(),
-        isolation: isolation(arguments, devices.len() > 1)?,
-        devices: devices.to_vec(),
+        isolation: match isolate {
+            true => Some(Isolation { program: this_program()?, data, timeout }),
+            false => None,
+        },
+        devices: arguments.device.clone(),
     })
 }
 
-/// The devices asked for, all of which must be there; the CPU where none is asked for.
-fn devices(arguments: &RunArgs) -> Result<Vec<String>, Failure> {
-    let mut found = Vec::new();
-    for asked in &arguments.device {
-        match run::require_device(asked) {
-            Ok(()) => found.push(asked.clone()),
-            Err(run::NoDevice::NotBuilt) => {
-                let message = format!("--device {asked} {}", NEEDS_DEEP);
-                return Err(Failure::input(message));
-            }
-            Err(run::NoDevice::NotFound(reason)) => {
-                let message =
-                    format!("--device {asked}: {reason}, expected cpu or a device it finds");
-                return Err(Failure::input(message));
-            }
-        }
+/// Refuses devices that this build or this machine lacks.
+fn refuse_devices(devices: &[String]) -> Result<(), Failure> {
+    for device in devices {
+        run::require_device(device).map_err(|reason| {
+            Failure::input(match reason {
+                run::NoDevice::NotBuilt => format!("--device {device} {NEEDS_DEEP}"),
+                run::NoDevice::NotFound(reason) => {
+                    format!("--device {device}: {reason}, expected cpu or a device it finds")
+                }
+            })
+        })?;
     }
-    if found.is_empty() {
-        found.push("cpu".to_owned());
-    }
-    Ok(found)
+    Ok(())
 }
 
-/// Several devices are served by a process each.
-fn isolation(arguments: &RunArgs, is_needed: bool) -> Result<Option<Isolation>, Failure> {
-    let timeout = arguments.cell_timeout;
-    if !arguments.isolate && timeout.is_none() && !is_needed {
-        return Ok(None);
-    }
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::Other(format!("cannot tell where this program is: {error}")))?;
-    let data = arguments.data.folder.clone();
-    Ok(Some(Isolation { program, data, timeout }))
-}
-
-fn check_filters(arguments: &RunArgs, prepared: &Prepared) -> Result<(), Failure> {
-    let missed = arguments.only.iter().find_map(|filter| filter.misses(&prepared.plan));
-    if let Some(message) = missed {
+fn refuse_idle_filters(only: &[Filter], plan: &Plan) -> Result<(), Failure> {
+    if let Some(message) = only.iter().find_map(|filter| filter.misses(plan)) {
         return Err(Failure::input(format!("--only: {message}")));
     }
-    let plan = &prepared.plan;
-    let mut cells = plan.cells.iter();
-    if cells.any(|cell| Filter::keep(&arguments.only, plan, cell)) {
+    if only.is_empty() || plan.cells.iter().any(|cell| Filter::keep(only, plan, cell)) {
         return Ok(());
     }
     Err(Failure::input("--only: no cell of this experiment meets all conditions together"))
+}
+
+/// `--fresh` must be able to compute everything again.
+fn refuse_loss(former: &Former, prepared: &Prepared) -> Result<(), Failure> {
+    for (name, reason) in &prepared.missing {
+        let cells = former.finished_of(name).count();
+        if cells > 0 {
+            let (folder, cells) = (former.folder.display(), counted(cells, "finished cell"));
+            return Err(Failure::input(format!(
+                "--fresh cannot compute `{name}` again, and {folder} has {cells} of it: {reason}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The first Ctrl-C asks for a clean end, the second one is obeyed at once.
@@ -365,29 +340,23 @@ fn catch_interrupts() -> Arc<AtomicBool> {
 }
 
 /// Prints the table and writes the files that are missing, different or outdated.
-fn show_tables(
-    prepared: &Prepared,
-    outcome: &mut Outcome,
-    options: &Options,
-) -> Result<(), Failure> {
-    let out = &options.out;
-    let plan = outcome.plan.as_ref().unwrap_or(&prepared.plan);
-    let records = std::mem::take(&mut outcome.contents).into_latest();
-    let ledger = std::mem::take(&mut outcome.ledger);
-    let ignored = outcome.warnings.len();
-    let summary = render::summarise(out, plan, records, ignored, ledger);
+fn show_tables(outcome: &mut Outcome, out: &Path) -> Result<(), Failure> {
+    let records = std::mem::take(&mut outcome.ledger).into_records();
+    let hash = std::mem::take(&mut outcome.hash);
+    let summary = render::summarise(out, &outcome.plan, records, outcome.warnings.len(), hash);
     show!("{}", terminal(&summary));
     render::update(out, &summary)?;
     refresh_index(out)
 }
 
-fn report(prepared: &Prepared, outcome: &Outcome, options: &Options, quiet: bool) -> Ending {
+fn report(prepared: &Prepared, outcome: &Outcome, options: &RunOptions, quiet: bool) -> Ending {
     for warning in &outcome.warnings {
         note!("warning: {warning}");
     }
-    let Outcome { done, failed, skipped, left, cannot_run, .. } = outcome;
+    let Outcome { tally, cannot_run, .. } = outcome;
+    let Tally { done, failed, skipped, missing: left } = *tally;
     if !quiet {
-        let done = counted(*done, "cell");
+        let done = counted(done, "cell");
         show!("{done} done, {failed} failed, {skipped} skipped, {left} left");
         let out = options.out.display();
         match options.part.shard {
@@ -396,24 +365,20 @@ fn report(prepared: &Prepared, outcome: &Outcome, options: &Options, quiet: bool
                 show!("shard {shard} of {out}; `npsvcpp merge {out}` joins the shards and renders")
             }
         }
-        if !cannot_run.is_empty() {
-            show!("{}", absence(prepared, cannot_run));
-        }
-    } else if !cannot_run.is_empty() {
+    }
+    match (cannot_run.is_empty(), quiet) {
+        (true, _) => {}
+        (false, false) => show!("{}", absence(prepared, cannot_run)),
         // The reason of the exit code.
-        note!("{}", absence(prepared, cannot_run));
+        (false, true) => note!("{}", absence(prepared, cannot_run)),
     }
-    if failed + skipped + left == 0 && cannot_run.is_empty() {
-        Ending::Complete
-    } else {
-        Ending::Incomplete
-    }
+    let is_complete = failed + skipped + left == 0 && cannot_run.is_empty();
+    if is_complete { Ending::Complete } else { Ending::Incomplete }
 }
 
 /// Which cells cannot run here, why, and what to do about it.
 fn absence(prepared: &Prepared, cannot_run: &[(String, usize)]) -> String {
-    let reason = |name: &str| prepared.reason(name).map(ToString::to_string);
-    let reason = |name: &str| reason(name).unwrap_or_default();
+    let reason = |name: &str| prepared.reason(name).map_or_else(String::new, ToString::to_string);
     let total = counted(cannot_run.iter().map(|(_, cells)| cells).sum(), "cell");
     if let [(name, _)] = cannot_run {
         return format!("{total} cannot run here: {}", reason(name));
@@ -423,7 +388,7 @@ fn absence(prepared: &Prepared, cannot_run: &[(String, usize)]) -> String {
         format!("cannot run here: {cells} of `{name}`: {}\n", reason(name))
     });
     let lines: String = lines.collect();
-    let names: Vec<String> = (cannot_run.iter()).map(|(name, _)| format!("`{name}`")).collect();
+    let names: Vec<String> = cannot_run.iter().map(|(name, _)| format!("`{name}`")).collect();
     format!(
         "{lines}{total} cannot run here, because the data of {} is missing or cannot be used; the lines above give the \
          reasons",
@@ -437,14 +402,13 @@ mod tests {
 
     #[test]
     fn an_interrupt_that_came_too_late_left_nothing_undone() {
-        assert_eq!(undone(0, 0), None);
+        assert_eq!(undone(0, 0), "");
     }
 
     #[test]
-    fn what_is_undone_is_told_in_whole_sentences() {
-        let said = |cells, experiments| undone(cells, experiments).unwrap();
-        assert_eq!(said(1, 0), "1 cell is left");
-        assert_eq!(said(2, 1), "2 cells are left and 1 experiment is not begun");
-        assert_eq!(said(0, 2), "2 experiments are not begun");
+    fn what_an_interrupt_left_undone_is_said_in_sentences() {
+        assert_eq!(undone(1, 0), "1 cell is left");
+        assert_eq!(undone(2, 1), "2 cells are left and 1 experiment is not begun");
+        assert_eq!(undone(0, 2), "2 experiments are not begun");
     }
 }

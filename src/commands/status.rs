@@ -1,14 +1,15 @@
-//! `status DIR`: how far a results folder is, and what Slurm has of it.
+//! `status DIR`: the progress of a results folder, and what Slurm has of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use npsvcpp::ledger::{self, Contents, Plan};
+use npsvcpp::ledger::{self, Ledger, Plan, Tally};
 use npsvcpp::render;
 use npsvcpp::run::folder_status;
-use npsvcpp::run::slurm::{self, Jobs, Queue, array_list};
+use npsvcpp::run::slurm::{Left, Queue, array_list};
+use npsvcpp::wording::{counted, duration};
 
-use super::{Ending, Failure, counted, duration, submitted};
+use super::{Ending, Failure, cannot, submitted};
 use crate::output::{note, show};
 
 /// `status DIR`
@@ -19,17 +20,19 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
     for warning in &known.warnings {
         note!("warning: {warning}");
     }
-    let total = status.done + status.failed + status.skipped + status.missing;
-    show!("{}: {} of {total} cells done", status.name, status.done);
-    match shards(folder)? {
-        0 => {}
-        1 => show!("1 shard has a ledger"),
-        several => show!("{several} shards have a ledger"),
+    let Tally { done, failed, skipped, missing } = status.tally;
+    let total = status.tally.planned();
+    show!("{}: {done} of {total} cells done", plan.experiment.name);
+    // The first ledger is the folder's own.
+    match ledger::ledgers(folder).map_err(cannot("read", folder))?.len() {
+        0 | 1 => {}
+        2 => show!("1 shard has a ledger"),
+        ledgers => show!("{} shards have a ledger", ledgers - 1),
     }
-    for (dataset, done, planned) in &status.datasets {
-        show!("  {dataset:<16} {done:>5} of {planned}");
+    for (dataset, tally) in plan.datasets.iter().zip(&status.datasets) {
+        show!("  {:<16} {:>5} of {}", dataset.name, tally.done, tally.planned());
     }
-    show!("failed {}, skipped {}, missing {}", status.failed, status.skipped, status.missing);
+    show!("failed {failed}, skipped {skipped}, missing {missing}");
     for (reason, count) in &status.reasons {
         show!("  {count} x {reason}");
     }
@@ -46,20 +49,11 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
         }
     }
     jobs(folder, &plan, &known)?;
-    let is_complete = status.done == total;
-    Ok(if is_complete { Ending::Complete } else { Ending::Incomplete })
+    Ok(if done == total { Ending::Complete } else { Ending::Incomplete })
 }
 
-/// How many shards have a ledger.
-fn shards(folder: &Path) -> Result<usize, Failure> {
-    let ledgers = ledger::ledgers(folder)
-        .map_err(|error| Failure::Other(format!("cannot read {}: {error}", folder.display())))?;
-    // The first is the folder's own.
-    Ok(ledgers.len() - 1)
-}
-
-/// What Slurm says about the jobs of a folder, where there are any.
-fn jobs(folder: &Path, plan: &Plan, known: &Contents) -> Result<(), Failure> {
+/// What Slurm says about the jobs of a folder, if there are any.
+fn jobs(folder: &Path, plan: &Plan, known: &Ledger) -> Result<(), Failure> {
     let Some(jobs) = submitted(folder)? else {
         return Ok(());
     };
@@ -70,60 +64,30 @@ fn jobs(folder: &Path, plan: &Plan, known: &Contents) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    let mut states: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, state) in jobs.jobs.iter().flat_map(|job| queue.of(&job.job)) {
-        let state = match state.reason.as_str() {
-            "" | "None" => state.state.to_lowercase(),
-            reason => format!("{} ({reason})", state.state.to_lowercase()),
-        };
-        *states.entry(state).or_default() += 1;
+    let states = queue.states(&jobs.jobs).into_iter();
+    let states: Vec<String> = states.map(|(state, tasks)| format!("{tasks} {state}")).collect();
+    match states.is_empty() {
+        true => show!("slurm: no task waits or runs"),
+        false => show!("slurm: {}", states.join(", ")),
     }
-    let states: Vec<String> =
-        (states.iter()).map(|(state, count)| format!("{count} {state}")).collect();
-    show!(
-        "slurm: {}",
-        match states.is_empty() {
-            true => "no task waits or runs".to_owned(),
-            false => states.join(", "),
-        }
-    );
-    let left = left(&jobs, &queue, plan, known);
+    let can_run = plan.datasets.iter().map(|dataset| dataset.unavailable.is_none()).collect();
+    let left = Left { plan, known, jobs: &jobs, queue: &queue, retry_failed: true, can_run };
+    let left = left.ended();
+    let ends = if left.is_empty() { Queue::default() } else { Queue::ended(&jobs.jobs) };
     for (job, tasks) in &left {
-        show!("  shards of job {job} that ended with work left: {tasks}");
+        let mut by_end: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+        for &task in tasks {
+            by_end.entry(ends.state(&job.job, task)).or_default().push(task);
+        }
+        let tasks = by_end.iter().map(|(end, tasks)| match end {
+            None => array_list(tasks),
+            Some(end) => format!("{} ({end})", array_list(tasks)),
+        });
+        let tasks = tasks.collect::<Vec<_>>().join(", ");
+        show!("  shards of job {} that ended with work left: {tasks}", job.job);
     }
     if !left.is_empty() {
         show!("  submit them again: {}", jobs.command);
     }
     Ok(())
-}
-
-/// Per array, the shards that are out of the queue but not done, with how they ended if that is known.
-fn left(jobs: &Jobs, queue: &Queue, plan: &Plan, known: &Contents) -> Vec<(String, String)> {
-    let ended = Queue::ended(&jobs.jobs);
-    let mut seen = BTreeSet::new();
-    let mut left = Vec::new();
-    // The latest job a shard was in tells how it ended.
-    for job in jobs.jobs.iter().rev() {
-        let can_run = |dataset: usize| plan.datasets[dataset].unavailable.is_none();
-        let unfinished = slurm::unfinished(plan, known, &job.filters(), job.shards, true, can_run);
-        let mut ends: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for &task in &job.tasks {
-            let is_new = seen.insert((job.shards, job.only.clone(), task));
-            if is_new && unfinished.contains(&task) && queue.task(&job.job, task).is_none() {
-                let state = ended.task(&job.job, task);
-                let state = state.map_or("", |state| state.state.as_str());
-                ends.entry(state).or_default().push(task);
-            }
-        }
-        let tasks: Vec<String> = (ends.iter())
-            .map(|(state, tasks)| match state.is_empty() {
-                true => array_list(tasks),
-                false => format!("{} ({})", array_list(tasks), state.to_lowercase()),
-            })
-            .collect();
-        if !tasks.is_empty() {
-            left.push((job.job.clone(), tasks.join(", ")));
-        }
-    }
-    left
 }

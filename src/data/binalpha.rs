@@ -1,46 +1,34 @@
 //! Binary Alphadigits in Roweis's layout: `dat`, 36 x 39 cells of 20 x 16 pixels, and `classlabels`.
 
-use std::path::PathBuf;
+use ndarray::Array2;
 
-use super::error::DataError;
-use super::manifest::Manifest;
-use super::{Samples, mat, zeros};
+use super::Samples;
+use super::error::BadContent;
+use super::mat::{MatFile, Matrix};
 
-/// Loader of the registry. Samples are ordered by class; pixels column by column, as MATLAB does.
-pub(crate) fn load(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError> {
-    let Some(path) = paths.first() else {
-        return Ok(Samples::default());
-    };
-    let file = mat::read(path, &["dat", "classlabels"])?;
-    let (classes, per_class, images) = file.cells("dat")?;
-    let names = file.texts("classlabels")?;
+/// Samples are ordered by class; pixels column by column, as MATLAB does.
+pub(crate) fn parse(file: &[u8]) -> Result<Samples, BadContent> {
+    let file = MatFile::parse(file)?;
+    let Matrix { rows: classes, columns: per_class, values: images } = file.matrices("dat")?;
+    let names = file.texts("classlabels")?.values;
     if names.len() != classes {
         let expected = format!("{classes}, one for each row of `dat`");
-        return Err(file.refuse("classlabels", format!("{} labels", names.len()), expected));
+        let found = format!("{} labels", names.len());
+        return Err(BadContent::variable("classlabels", found, expected));
     }
-    let shape = images.first().map_or((0, 0), |image| (image.rows, image.columns));
-    let mut samples = Samples {
-        x: zeros(images.len(), shape.0 * shape.1, path)?,
-        labels: Vec::with_capacity(images.len()),
-    };
-    for (class, name) in names.iter().enumerate() {
-        for number in 0..per_class {
-            let image = &images[number * classes + class];
-            if (image.rows, image.columns) != shape {
-                let found = format!(
-                    "an image of {} x {} in row {}, column {}",
-                    image.rows,
-                    image.columns,
-                    class + 1,
-                    number + 1
-                );
-                let expected = format!("{} x {} as in the first cell", shape.0, shape.1);
-                return Err(file.refuse("dat", found, expected));
-            }
-            let mut row = samples.x.row_mut(samples.labels.len());
-            row.iter_mut().zip(&image.values).for_each(|(to, from)| *to = *from);
-            samples.labels.push(name.trim().to_owned());
-        }
+    let (rows, columns) = images.first().map_or((0, 0), |image| (image.rows, image.columns));
+    let differs = |image: &Matrix| (image.rows, image.columns) != (rows, columns);
+    if let Some(at) = images.iter().position(differs) {
+        let Matrix { rows: r, columns: c, .. } = &images[at];
+        let (row, column) = (at % classes + 1, at / classes + 1);
+        let found = format!("an image of {r} x {c} in row {row}, column {column}");
+        let expected = format!("{rows} x {columns} as in the first cell");
+        return Err(BadContent::variable("dat", found, expected));
     }
-    Ok(samples)
+    // Row after row of the cells.
+    let cells = (0..classes).flat_map(|class| (0..per_class).map(move |number| (class, number)));
+    let values = cells.clone().flat_map(|(class, number)| &images[number * classes + class].values);
+    let x = Array2::from_shape_vec((images.len(), rows * columns), values.copied().collect())
+        .map_err(|error| BadContent::variable("dat", error.to_string(), "images"))?;
+    Ok(Samples::new(x, cells.map(|(class, _)| names[class].trim().to_owned()).collect()))
 }

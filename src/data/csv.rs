@@ -1,204 +1,95 @@
 //! CSV: comma, semicolon or tab, quoted fields, with or without a header, one label column.
 
-use std::io::BufRead;
-use std::path::Path;
-
-use super::error::{DataError, Place, quote};
-use super::text::{self, Lines};
-use super::{MAX_VALUES, Samples};
-use crate::wording::{closest, counted};
-
+use csv::{ReaderBuilder, StringRecord};
 use ndarray::Array2;
 
-/// Reads one file, plain or compressed. `label` is the name or number (from 1) of the label column,
-/// the last one if left out.
-pub(crate) fn read(path: &Path, label: Option<&str>) -> Result<Samples, DataError> {
-    parse(text::open(path)?, path, label)
-}
+use super::error::{BadContent, Place, quote};
+use super::{MAX_VALUES, Samples, without_mark};
+use crate::wording::{closest, counted};
 
-/// Reads CSV text from `reader`; `path` is named in errors.
-pub(crate) fn parse(
-    reader: impl BufRead,
-    path: &Path,
-    label: Option<&str>,
-) -> Result<Samples, DataError> {
-    let mut records = Records { lines: Lines::new(reader), delimiter: None, path };
-    parse_records(&mut records, label).map_err(|error| records.lines.blame(error, path))
-}
-
-fn parse_records(
-    records: &mut Records<impl BufRead>,
-    label: Option<&str>,
-) -> Result<Samples, DataError> {
-    let path = records.path;
-    let Some(first) = records.next()? else {
-        return Err(DataError::content(path, Place::File, "no line", "a line per sample"));
-    };
-    let mut table = Table::new(&first, label, path)?;
-    if !table.has_header {
-        table.push(&first, path)?;
-    }
-    while let Some(record) = records.next()? {
-        table.push(&record, path)?;
-    }
-    table.finish(path)
-}
-
-/// One field and where it begins.
-struct Field {
-    text: String,
-    line: u64,
-    column: usize,
-}
-
-impl Field {
-    fn place(&self) -> Place {
-        Place::Text { line: self.line, column: self.column }
-    }
-}
-
-/// Records of a CSV file; a quoted field may run over several lines.
-struct Records<'a, R> {
-    lines: Lines<R>,
-    delimiter: Option<u8>,
-    path: &'a Path,
-}
-
-impl<R: BufRead> Records<'_, R> {
-    fn next(&mut self) -> Result<Option<Vec<Field>>, DataError> {
-        let mut fields = Vec::new();
-        let mut open: Option<OpenField> = None;
-        while let Some((number, line)) = self.lines.next(self.path)? {
-            if open.is_none() && line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            let delimiter = *self.delimiter.get_or_insert_with(|| guess_delimiter(line));
-            open = split(line, number, delimiter, open, &mut fields)
-                .map_err(|bad| bad.into_error(self.path))?;
-            if open.is_none() {
-                return Ok(Some(fields));
-            }
+/// `label` is the name or number (from 1) of the label column, the last one if left out.
+pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Result<Samples, BadContent> {
+    let text = String::from_utf8_lossy(without_mark(file));
+    let delimiter = guess_delimiter(&text);
+    check_quotes(text.as_bytes(), delimiter)?;
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(text.as_bytes());
+    let mut table: Option<Table> = None;
+    let mut record = StringRecord::new();
+    let refuse = |error: csv::Error| BadContent::file(error.to_string(), "CSV text");
+    while reader.read_record(&mut record).map_err(refuse)? {
+        let fields: Vec<&str> = record.iter().map(clean).collect();
+        if fields == [""] {
+            continue;
         }
-        match open {
-            None => Ok(None),
-            Some(field) => Err(DataError::content(
-                self.path,
-                Place::Text { line: field.line, column: field.column },
-                "a quoted field that never ends",
-                "a closing `\"`",
-            )),
-        }
-    }
-}
-
-/// A quoted field whose closing quote is on a later line.
-struct OpenField {
-    bytes: Vec<u8>,
-    line: u64,
-    column: usize,
-}
-
-/// A quote where none may be.
-struct StrayQuote {
-    line: u64,
-    column: usize,
-    found: String,
-}
-
-impl StrayQuote {
-    fn into_error(self, path: &Path) -> DataError {
-        let place = Place::Text { line: self.line, column: self.column };
-        let expected = "a delimiter after a closing `\"`";
-        DataError::content(path, place, self.found, expected)
-    }
-}
-
-/// The first line decides: the delimiter that is in it, comma before tab before semicolon.
-fn guess_delimiter(line: &[u8]) -> u8 {
-    [b',', b'\t', b';'].into_iter().find(|delimiter| line.contains(delimiter)).unwrap_or(b',')
-}
-
-/// Splits one line, going on with `open` if the last line ended inside quotes.
-fn split(
-    line: &[u8],
-    number: u64,
-    delimiter: u8,
-    mut open: Option<OpenField>,
-    fields: &mut Vec<Field>,
-) -> Result<Option<OpenField>, StrayQuote> {
-    let mut at = 0;
-    if let Some(field) = &mut open {
-        field.bytes.push(b'\n');
-    }
-    loop {
-        if open.is_none() {
-            let start = at + blanks(&line[at..], delimiter);
-            if line.get(start) != Some(&b'"') {
-                let end = line[at..]
-                    .iter()
-                    .position(|&byte| byte == delimiter)
-                    .map_or(line.len(), |length| at + length);
-                fields.push(Field {
-                    text: String::from_utf8_lossy(&line[at..end]).trim().to_owned(),
-                    line: number,
-                    column: start + 1,
-                });
-                if end == line.len() {
-                    return Ok(None);
-                }
-                at = end + 1;
-                continue;
-            }
-            open = Some(OpenField { bytes: Vec::new(), line: number, column: start + 1 });
-            at = start + 1;
-        }
-        let Some(field) = &mut open else { continue };
-        let Some(end) = quoted(&line[at..], &mut field.bytes).map(|length| at + length) else {
-            return Ok(open);
+        let start = record.position().map_or(0, |position| position.byte() as usize);
+        let is_first = table.is_none();
+        let table = match &mut table {
+            Some(table) => table,
+            None => table.insert(Table::new(&fields, label)?),
         };
-        fields.push(Field {
-            text: String::from_utf8_lossy(&field.bytes).into_owned(),
-            line: field.line,
-            column: field.column,
-        });
-        open = None;
-        let after = end + blanks(&line[end..], delimiter);
-        match line.get(after) {
-            None => return Ok(None),
-            Some(&byte) if byte == delimiter => at = after + 1,
-            Some(_) => {
-                return Err(StrayQuote {
-                    line: number,
-                    column: after + 1,
-                    found: quote(&line[after..]),
-                });
-            }
+        if !(is_first && table.has_header) {
+            table.push(&fields, || line_of(text.as_bytes(), start))?;
         }
+    }
+    match table {
+        Some(table) => table.finish(),
+        None => Err(BadContent::file("no line", "a line per sample")),
     }
 }
 
-/// Length of the blanks at the start of `bytes`.
-fn blanks(bytes: &[u8], delimiter: u8) -> usize {
-    bytes.iter().take_while(|&&byte| byte != delimiter && matches!(byte, b' ' | b'\t')).count()
+/// The first line with text decides: the delimiter that is in it, comma before tab before semicolon.
+fn guess_delimiter(text: &str) -> u8 {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let mut delimiters = [b',', b'\t', b';'].into_iter();
+    delimiters.find(|&delimiter| first.contains(char::from(delimiter))).unwrap_or(b',')
 }
 
-/// Copies a quoted field up to its closing quote; the length with the quote, `None` if it goes on.
-fn quoted(bytes: &[u8], field: &mut Vec<u8>) -> Option<usize> {
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], bytes.get(at + 1)) {
-            (b'"', Some(b'"')) => {
-                field.push(b'"');
-                at += 2;
-            }
-            (b'"', _) => return Some(at + 1),
-            (byte, _) => {
-                field.push(byte);
-                at += 1;
-            }
+/// A field without the blanks around it. Quotes that follow a blank are none to the crate `csv`.
+fn clean(field: &str) -> &str {
+    let text = field.trim();
+    match text.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')) {
+        Some(inner) if field.starts_with([' ', '\t']) => inner,
+        _ => text,
+    }
+}
+
+/// Refuses a quoted field that never ends, and text after a closing quote. The crate `csv` takes both.
+fn check_quotes(text: &[u8], delimiter: u8) -> Result<(), BadContent> {
+    let is_edge = |byte: &u8| [delimiter, b'\n', b'\r'].contains(byte);
+    let is_blank = |byte: &u8| *byte != delimiter && matches!(byte, b' ' | b'\t');
+    let mut quotes = (0..text.len()).filter(|&at| text[at] == b'"');
+    while let Some(open) = quotes.next() {
+        if open > 0 && !is_edge(&text[open - 1]) {
+            continue;
+        }
+        // Two quotes in a quoted field stand for one.
+        let mut close = quotes.next();
+        while close.is_some_and(|at| text.get(at + 1) == Some(&b'"')) {
+            quotes.next();
+            close = quotes.next();
+        }
+        let Some(close) = close else {
+            let place = Place::Line(line_of(text, open));
+            return Err(BadContent::new(place, "a quoted field that never ends", "a closing `\"`"));
+        };
+        let mut rest = text[close + 1..].iter().skip_while(|byte| is_blank(byte));
+        if rest.next().is_some_and(|byte| !is_edge(byte)) {
+            let line = text[open..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let place = Place::Line(line_of(text, close));
+            return Err(BadContent::new(place, quote(line), "a delimiter after a closing `\"`"));
         }
     }
-    None
+    Ok(())
+}
+
+/// The line, from 1, of the first byte from `at` on that does not end one.
+fn line_of(text: &[u8], at: usize) -> u64 {
+    let ends = text[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    1 + text[..at + ends].iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
 /// The table as it grows.
@@ -211,95 +102,84 @@ struct Table {
 }
 
 impl Table {
-    fn new(first: &[Field], label: Option<&str>, path: &Path) -> Result<Self, DataError> {
+    fn new(first: &[&str], label: Option<&str>) -> Result<Self, BadContent> {
         let width = first.len();
         if width < 2 {
-            return Err(DataError::content(
-                path,
-                Place::Text { line: 1, column: 1 },
-                "one column",
-                "a label column and at least one feature",
-            ));
+            let expected = "a label column and at least one feature";
+            return Err(BadContent::new(Place::Line(1), "one column", expected));
         }
-        let (label, named) = match label {
+        let (label, is_named) = match label {
             None => (width - 1, false),
-            Some(label) => label_column(first, label, path)?,
+            Some(label) => label_column(first, label)?,
         };
-        let is_number = |field: &Field| field.text.parse::<f64>().is_ok();
         let mut features = first.iter().enumerate().filter(|(at, _)| *at != label);
         // A sample may lack all its values; names are what makes a header.
-        let has_header = named
-            || features.clone().all(|(_, field)| !is_number(field))
-                && features.any(|(_, field)| !is_missing(&field.text));
+        let has_header = is_named
+            || features.clone().all(|(_, field)| field.parse::<f64>().is_err())
+                && features.any(|(_, field)| !is_missing(field));
         Ok(Self { has_header, label, width, values: Vec::new(), labels: Vec::new() })
     }
 
-    fn push(&mut self, record: &[Field], path: &Path) -> Result<(), DataError> {
-        if record.len() != self.width {
-            let place = Place::Text {
-                line: record.first().map_or(1, |field| field.line),
-                column: record.get(self.width).map_or(1, |field| field.column),
-            };
-            return Err(DataError::content(
-                path,
-                place,
-                counted(record.len(), "field"),
-                format!("{} as in the first line", self.width),
-            ));
+    /// Adds a sample; `line` is asked for where something is wrong.
+    fn push(&mut self, fields: &[&str], line: impl Fn() -> u64) -> Result<(), BadContent> {
+        if fields.len() != self.width {
+            let expected = format!("{} as in the first line", self.width);
+            let found = counted(fields.len(), "field");
+            return Err(BadContent::new(Place::Line(line()), found, expected));
         }
         if self.values.len() + self.width > MAX_VALUES {
-            let expected = format!("at most {MAX_VALUES} values");
-            return Err(DataError::content(path, Place::File, "more values", expected));
+            return Err(BadContent::file("more values", format!("at most {MAX_VALUES} values")));
         }
-        for (column, field) in record.iter().enumerate() {
-            if column == self.label {
-                self.labels.push(label_of(field, path)?);
+        for (column, field) in fields.iter().enumerate() {
+            let refuse = |expected: &str| {
+                let place = Place::Field { line: line(), field: column + 1 };
+                BadContent::new(place, quote(field.as_bytes()), expected)
+            };
+            let number = field.parse::<f64>();
+            if column != self.label {
+                let number = number.ok().filter(|number| number.is_finite());
+                self.values.push(number.ok_or_else(|| refuse("a finite number"))?);
+            } else if field.is_empty() || number.is_ok_and(|number| !number.is_finite()) {
+                return Err(refuse("a label"));
             } else {
-                self.values.push(number_of(field, path)?);
+                self.labels.push((*field).to_owned());
             }
         }
         Ok(())
     }
 
-    fn finish(self, path: &Path) -> Result<Samples, DataError> {
-        let shape = (self.labels.len(), self.width - 1);
-        if shape.0 == 0 {
+    fn finish(self) -> Result<Samples, BadContent> {
+        if self.labels.is_empty() {
             let expected = "at least one line of numbers below it";
-            return Err(DataError::content(path, Place::File, "a header only", expected));
+            return Err(BadContent::file("a header only", expected));
         }
-        let x = Array2::from_shape_vec(shape, self.values)
+        let x = Array2::from_shape_vec((self.labels.len(), self.width - 1), self.values)
             .expect("every record was checked to have as many fields as the first");
-        Ok(Samples { x, labels: self.labels })
+        Ok(Samples::new(x, self.labels))
     }
 }
 
 /// The column that `label` means, and whether by name.
-fn label_column(first: &[Field], label: &str, path: &Path) -> Result<(usize, bool), DataError> {
-    if let Some(column) = first.iter().position(|field| field.text == label) {
-        // A number may be both a column's number and a value of a file without header.
-        if label.parse::<f64>().is_err() {
-            return Ok((column, true));
-        }
-    }
+fn label_column(first: &[&str], label: &str) -> Result<(usize, bool), BadContent> {
     let number = label.parse::<usize>().ok();
-    if let Some(number) = number.filter(|number| (1..=first.len()).contains(number)) {
-        return Ok((number - 1, false));
+    let found = match number {
+        Some(number) => Some((number.wrapping_sub(1), false)).filter(|(at, _)| *at < first.len()),
+        // A number may be a value of a file without header.
+        None if label.parse::<f64>().is_ok() => None,
+        None => first.iter().position(|field| *field == label).map(|at| (at, true)),
+    };
+    if let Some(found) = found {
+        return Ok(found);
     }
-    let names = first.iter().map(|field| field.text.as_str());
-    let hint = closest(label, names.clone())
+    let hint = closest(label, first.iter().copied())
         .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
     let expected = if number.is_some() {
         format!("a label column from 1 to {}", first.len())
     } else {
-        let names: Vec<_> = names.map(|name| quote(name.as_bytes())).take(20).collect();
+        let names: Vec<_> = first.iter().map(|name| quote(name.as_bytes())).take(20).collect();
         format!("a label column of the header: {}", names.join(", "))
     };
-    Err(DataError::content(
-        path,
-        Place::Text { line: 1, column: 1 },
-        format!("no column `{label}`{hint}"),
-        expected,
-    ))
+    Err(BadContent::new(Place::Line(1), format!("no column `{label}`{hint}"), expected))
 }
 
 /// The usual ways to write that there is no value.
@@ -310,31 +190,16 @@ fn is_missing(text: &str) -> bool {
     )
 }
 
-fn label_of(field: &Field, path: &Path) -> Result<String, DataError> {
-    let bad =
-        field.text.is_empty() || field.text.parse().is_ok_and(|number: f64| !number.is_finite());
-    if bad {
-        let found = quote(field.text.as_bytes());
-        return Err(DataError::content(path, field.place(), found, "a label"));
-    }
-    Ok(field.text.clone())
-}
-
-fn number_of(field: &Field, path: &Path) -> Result<f64, DataError> {
-    field.text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| {
-        let found = quote(field.text.as_bytes());
-        DataError::content(path, field.place(), found, "a finite number")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use ndarray::array;
     use proptest::prelude::*;
+    use std::path::Path;
 
     fn read(text: &str, label: Option<&str>) -> Result<Samples, String> {
-        parse(text.as_bytes(), Path::new("a.csv"), label).map_err(|error| error.to_string())
+        let outcome = parse(text.as_bytes(), label);
+        outcome.map_err(|bad| bad.in_file(Path::new("a.csv")).to_string())
     }
 
     #[test]
@@ -350,14 +215,15 @@ mod tests {
         let samples = read(text, Some("kind")).unwrap();
         assert_eq!(samples.x, array![[1.0, 2.0], [3.0, 4.0]]);
         assert_eq!(samples.labels, ["cat", "dog"]);
-        assert_eq!(read(text, Some("1")).unwrap(), samples);
+        let by_number = read(text, Some("1")).unwrap();
+        assert_eq!((by_number.x, by_number.labels), (samples.x, samples.labels));
     }
 
     #[test]
     fn a_first_sample_without_values_is_no_header() {
         for missing in ["?", "", "NA", "?,?"] {
             let error = read(&format!("{missing},a\n1,a\n2,b\n"), None).unwrap_err();
-            assert!(error.starts_with("a.csv:1:1: found "), "{error}");
+            assert!(error.starts_with("a.csv:1, field 1: found "), "{error}");
             assert!(error.ends_with("expected a finite number"), "{error}");
         }
         // One name among them is enough.
@@ -373,6 +239,24 @@ mod tests {
     }
 
     #[test]
+    fn text_after_a_closing_quote_is_refused_in_labels_too() {
+        for (text, place) in [("1,\"a\"b\n", ":1:"), ("1,a\n2,\"b\" c\n", ":2:")] {
+            let error = read(text, None).unwrap_err();
+            assert!(error.contains(place) && error.ends_with("after a closing `\"`"), "{error}");
+        }
+        // A quote elsewhere is text, and blanks after a closing one are not.
+        let samples = read("1,5\" pipe\n2,\"5\"\"\" \n3,\"\"\"x\"\n", None).unwrap();
+        assert_eq!(samples.labels, ["5\" pipe", "5\"", "\"x"]);
+    }
+
+    #[test]
+    fn lines_are_counted_with_blank_ones_and_those_within_quotes() {
+        let text = "\r\n\"a\nb\",1\r\n\r\n  \r\n\nc,?\r\n";
+        let error = read(text, Some("1")).unwrap_err();
+        assert_eq!(error, "a.csv:7, field 2: found `?`, expected a finite number");
+    }
+
+    #[test]
     fn a_number_names_a_column_even_where_it_is_also_a_value() {
         let samples = read("2,7,1\n1,8,2\n", Some("1")).unwrap();
         assert_eq!(samples.labels, ["2", "1"]);
@@ -381,14 +265,14 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&bytes[..], Path::new("a"), None);
-            let _ = parse(&bytes[..], Path::new("a"), Some("x"));
+            let _ = parse(&bytes, None);
+            let _ = parse(&bytes, Some("x"));
         }
 
         #[test]
         fn near_misses_never_panic(text in "[-0-9.,;\"\t\r\nax ]{0,80}") {
-            let _ = parse(text.as_bytes(), Path::new("a"), None);
-            let _ = parse(text.as_bytes(), Path::new("a"), Some("2"));
+            let _ = parse(text.as_bytes(), None);
+            let _ = parse(text.as_bytes(), Some("2"));
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Downloads over HTTP: into a `.part` file that a later call goes on with.
+//! Downloads over HTTP, into a `.part` file that a later call resumes.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use ureq::http::{Response, StatusCode, header};
 
 /// Largest download accepted.
 const MAX_BYTES: u64 = 1 << 30;
-/// How often a broken transfer is taken up again, as long as each try brings something.
+/// How often a broken transfer is resumed, as long as each try brings something.
 const TRIES: usize = 5;
 
 /// How far a download is.
@@ -24,17 +24,30 @@ pub struct Progress<'a> {
     pub total: Option<u64>,
 }
 
+/// Called with the bytes so far and, if the server tells, the bytes in all.
+pub(crate) type Report<'a> = &'a mut dyn FnMut(u64, Option<u64>);
+
 /// Why a download ended without a file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// Nobody answers: other files of the same server need not be tried.
     #[error("{0}")]
     NoServer(String),
+    /// The transfer broke off.
     #[error("{0}")]
-    Other(String),
+    Interrupted(String),
+    /// Trying again would not help.
+    #[error("{0}")]
+    Final(String),
 }
 
-/// A client that tells a machine without network quickly.
+impl Failure {
+    fn disk(part: &Path, error: io::Error) -> Self {
+        Self::Final(format!("failed to write {}: {error}", part.display()))
+    }
+}
+
+/// A client that finds out quickly that a machine has no network.
 pub(crate) fn agent() -> Agent {
     Agent::config_builder()
         .timeout_resolve(Some(Duration::from_secs(10)))
@@ -54,131 +67,98 @@ pub(crate) fn complete(
     agent: &Agent,
     url: &str,
     part: &Path,
-    progress: &mut dyn FnMut(u64, Option<u64>),
+    report: Report<'_>,
 ) -> Result<bool, Failure> {
-    let had = length(part);
+    let length = || part.metadata().map_or(0, |metadata| metadata.len());
+    let first = length();
     let mut tries = 0;
     loop {
-        let before = length(part);
-        match attempt(agent, url, part, before, progress) {
-            Ok(()) => return Ok(had > 0),
-            Err(Broken::Final(failure)) => return Err(failure),
-            Err(Broken::Midway(reason)) => {
-                tries += 1;
-                if tries == TRIES || length(part) <= before {
-                    let kept = length(part);
-                    let reason = format!("{reason}; {kept} bytes are kept for the next try");
-                    return Err(Failure::Other(reason));
-                }
+        let before = length();
+        tries += 1;
+        match request(agent, url, part, before, report) {
+            Err(Failure::Interrupted(reason)) if tries == TRIES || length() <= before => {
+                let kept = format!("{} bytes are kept for the next attempt", length());
+                return Err(Failure::Final(format!("{reason}; {kept}")));
             }
+            Err(Failure::Interrupted(_)) => {}
+            outcome => return outcome.map(|()| first > 0),
         }
-    }
-}
-
-fn length(part: &Path) -> u64 {
-    part.metadata().map_or(0, |metadata| metadata.len())
-}
-
-enum Broken {
-    /// Trying again would not help.
-    Final(Failure),
-    /// The transfer broke off.
-    Midway(String),
-}
-
-impl Broken {
-    fn other(reason: impl Into<String>) -> Self {
-        Self::Final(Failure::Other(reason.into()))
-    }
-
-    fn disk(part: &Path, error: io::Error) -> Self {
-        Self::other(format!("failed to write {}: {error}", part.display()))
     }
 }
 
 /// One request, from byte `start` if the server agrees.
-fn attempt(
+fn request(
     agent: &Agent,
     url: &str,
     part: &Path,
     start: u64,
-    progress: &mut dyn FnMut(u64, Option<u64>),
-) -> Result<(), Broken> {
+    report: Report<'_>,
+) -> Result<(), Failure> {
     let mut request = agent.get(url);
     if start > 0 {
         request = request.header(header::RANGE, format!("bytes={start}-"));
     }
-    let response = request.call().map_err(|error| Broken::Final(refused(url, &error)))?;
-    let (start, total) = match response.status() {
-        StatusCode::PARTIAL_CONTENT => match content_range(&response) {
-            Some((Some(from), total)) if from == start => (start, total),
-            _ => {
-                let _ = std::fs::remove_file(part);
-                return Err(Broken::other(format!("{url} sent another part than asked for")));
-            }
-        },
-        StatusCode::OK => (0, response.body().content_length()),
-        // Nothing lies beyond what is there: it is complete, or not from this file at all.
-        StatusCode::RANGE_NOT_SATISFIABLE if start > 0 => {
-            if content_range(&response) == Some((None, Some(start))) {
-                return Ok(());
-            }
-            std::fs::remove_file(part).map_err(|error| Broken::disk(part, error))?;
-            return attempt(agent, url, part, 0, progress);
+    let response = request.call().map_err(|error| refused(url, &error))?;
+    let (start, total) = match (response.status(), content_range(&response)) {
+        (StatusCode::OK, _) => (0, response.body().content_length()),
+        (StatusCode::PARTIAL_CONTENT, Some((Some(from), total))) if from == start => (start, total),
+        // Nothing lies beyond what is there: it is complete.
+        (StatusCode::RANGE_NOT_SATISFIABLE, Some((None, Some(total)))) if total == start => {
+            return Ok(());
         }
-        status => return Err(Broken::other(format!("{url} answered {status}"))),
+        // What is there is not from this file.
+        (StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE, _) if start > 0 => {
+            fs::remove_file(part).map_err(|error| Failure::disk(part, error))?;
+            return self::request(agent, url, part, 0, report);
+        }
+        (status, _) => return Err(Failure::Final(format!("{url} answered {status}"))),
     };
     if total.is_some_and(|total| total > MAX_BYTES) {
-        return Err(Broken::other(format!("{url} is larger than {MAX_BYTES} bytes")));
+        return Err(Failure::Final(format!("{url} is larger than {MAX_BYTES} bytes")));
     }
-    let file = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .append(start > 0)
-        .truncate(start == 0)
-        .open(part)
-        .map_err(|error| Broken::disk(part, error))?;
-    copy(response, file, part, start, total, progress)
+    save(response, part, start, total, report)
 }
 
-fn copy(
+/// Writes what is sent into `part`, from byte `start`.
+fn save(
     response: Response<ureq::Body>,
-    mut file: File,
     part: &Path,
     start: u64,
     total: Option<u64>,
-    progress: &mut dyn FnMut(u64, Option<u64>),
-) -> Result<(), Broken> {
+    report: Report<'_>,
+) -> Result<(), Failure> {
+    let disk = |error| Failure::disk(part, error);
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).append(start > 0).truncate(start == 0);
+    let mut file = options.open(part).map_err(disk)?;
     let mut body = response.into_body().into_reader();
     let mut buffer = vec![0; 1 << 16];
     let mut done = start;
     loop {
-        progress(done, total);
-        let read = match body.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) => return Err(Broken::Midway(format!("the transfer broke off ({error})"))),
-        };
-        file.write_all(&buffer[..read]).map_err(|error| Broken::disk(part, error))?;
+        report(done, total);
+        let read = body
+            .read(&mut buffer)
+            .map_err(|error| Failure::Interrupted(format!("the transfer broke off ({error})")))?;
+        if read == 0 {
+            break;
+        }
+        file.write_all(&buffer[..read]).map_err(disk)?;
         done += read as u64;
         if done > MAX_BYTES {
-            return Err(Broken::other(format!("more than {MAX_BYTES} bytes were sent")));
+            return Err(Failure::Final(format!("more than {MAX_BYTES} bytes were sent")));
         }
     }
     if total.is_some_and(|total| done < total) {
-        return Err(Broken::Midway(format!("the transfer ended after {done} bytes")));
+        return Err(Failure::Interrupted(format!("the transfer ended after {done} bytes")));
     }
-    file.sync_all().map_err(|error| Broken::disk(part, error))
+    file.sync_all().map_err(disk)
 }
 
 /// First byte (absent for `*`) and total length of a `Content-Range` header.
 fn content_range(response: &Response<ureq::Body>) -> Option<(Option<u64>, Option<u64>)> {
     let value = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
     let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;
-    let from = match range {
-        "*" => None,
-        _ => Some(range.split_once('-')?.0.parse().ok()?),
-    };
+    let from = range.split_once('-').map(|(from, _)| from.parse()).transpose().ok()?;
     Some((from, total.parse().ok()))
 }
 
@@ -189,7 +169,7 @@ fn refused(url: &str, error: &ureq::Error) -> Failure {
         | ureq::Error::ConnectionFailed
         | ureq::Error::Timeout(_)
         | ureq::Error::Io(_) => Failure::NoServer(reason),
-        _ => Failure::Other(reason),
+        _ => Failure::Final(reason),
     }
 }
 

@@ -35,8 +35,8 @@ pub enum DataError {
         source: io::Error,
     },
     /// The content is not what its format or the dataset demands.
-    #[error("{}{place}: found {found}, expected {expected}", .path.display())]
-    Content { path: PathBuf, place: Place, found: String, expected: String },
+    #[error("{}{bad}", .path.display())]
+    Content { path: PathBuf, bad: BadContent },
     /// A file, or the data in it, is not the one the manifest pins.
     #[error("{}: {what} has SHA-256 {found}, expected {expected}", .path.display())]
     #[diagnostic(help("remove the file and fetch it again, or use a copy with the expected hash"))]
@@ -84,6 +84,10 @@ pub enum Place {
     File,
     /// A position in text, both counted from 1; columns count bytes.
     Text { line: u64, column: usize },
+    /// A line of a table, counted from 1.
+    Line(u64),
+    /// A field of a table; lines and fields are counted from 1.
+    Field { line: u64, field: usize },
     /// A position in a binary file, counted from 0.
     Byte(u64),
     /// An array of a MAT or npz file.
@@ -97,6 +101,8 @@ impl fmt::Display for Place {
         match self {
             Self::File => Ok(()),
             Self::Text { line, column } => write!(f, ":{line}:{column}"),
+            Self::Line(line) => write!(f, ":{line}"),
+            Self::Field { line, field } => write!(f, ":{line}, field {field}"),
             Self::Byte(offset) => write!(f, ", byte {offset}"),
             Self::Variable(name) => write!(f, ", variable `{name}`"),
             Self::Entry { row, column } => write!(f, ", row {row}, column {column}"),
@@ -127,11 +133,7 @@ impl DataError {
                 Some(path)
             }
             Self::Unencodable { path, .. } => path.as_deref(),
-            Self::Unknown { .. }
-            | Self::Unavailable { .. }
-            | Self::Encoder { .. }
-            | Self::Subsample { .. }
-            | Self::Split { .. } => None,
+            _ => None,
         }
     }
 
@@ -153,18 +155,13 @@ impl DataError {
         Self::Read { path: path.to_path_buf(), source }
     }
 
+    /// About the content of a file as a whole.
     pub(crate) fn content(
         path: &Path,
-        place: Place,
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        Self::Content {
-            path: path.to_path_buf(),
-            place,
-            found: found.into(),
-            expected: expected.into(),
-        }
+        BadContent::file(found, expected).in_file(path)
     }
 
     pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Self {
@@ -173,6 +170,44 @@ impl DataError {
             suggestion: closest(name, known.clone()).map(str::to_owned),
             known: known.collect::<Vec<_>>().join(", "),
         }
+    }
+}
+
+/// What is wrong with the content of a file, from a parser, which does not know the file.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: found {found}, expected {expected}")]
+pub struct BadContent {
+    place: Place,
+    found: String,
+    expected: String,
+}
+
+impl BadContent {
+    pub(crate) fn new(place: Place, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { place, found: found.into(), expected: expected.into() }
+    }
+
+    /// About the file as a whole.
+    pub(crate) fn file(found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::new(Place::File, found, expected)
+    }
+
+    /// About a variable of the file.
+    pub(crate) fn variable(
+        name: &str,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::new(Place::Variable(name.to_owned()), found, expected)
+    }
+
+    /// The same about an array of an archive, whatever place it has in the array's own file.
+    pub(crate) fn in_array(self, name: &str) -> Self {
+        Self::variable(name, self.found, self.expected)
+    }
+
+    pub(crate) fn in_file(self, path: &Path) -> DataError {
+        DataError::Content { path: path.to_path_buf(), bad: self }
     }
 }
 

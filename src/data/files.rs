@@ -1,92 +1,169 @@
 //! Data of the user's own: a file, or a training and a test file, in any of the formats.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::error::{DataError, Place};
-use super::npy::{self, Npy};
-use super::{Dataset, Samples, archive, check_values, csv, libsvm};
-use crate::spec::{FileFormat, FilesSpec};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// Loads the files of `spec`; relative paths start from `base`.
+use super::content::read;
+use super::error::DataError;
+use super::{Dataset, Samples, csv, libsvm, npy};
+
+/// A dataset of the user's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FilesSpec {
+    /// Name shown in tables; the file's stem if left out.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub name: Option<String>,
+    /// LIBSVM text (plain, .bz2, .gz), .csv, .npy or .npz; relative to the working folder.
+    #[schemars(length(min = 1))]
+    pub train: PathBuf,
+    /// With a test file the split is fixed; without it, `train` is split at random.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub test: Option<PathBuf>,
+    /// The format, where the file's name does not tell.
+    #[serde(default)]
+    pub format: Option<FileFormat>,
+    /// CSV: name or number (from 1) of the label column; the last column if left out. `.npy`: the
+    /// file with the labels, or two with a comma between where there is a test file; if left out,
+    /// the data file's name with `features` replaced by `labels`, else with `-labels` appended.
+    #[serde(default, deserialize_with = "name_or_number")]
+    #[schemars(schema_with = "name_or_number_schema")]
+    pub label: Option<String>,
+    /// Use a seeded random part of this many samples.
+    #[serde(default)]
+    #[schemars(range(min = 4))]
+    pub subsample: Option<usize>,
+}
+
+impl FilesSpec {
+    /// The given name, or the training file's without its extensions.
+    pub fn name(&self) -> Cow<'_, str> {
+        if let Some(name) = &self.name {
+            return name.into();
+        }
+        match unpacked_name(&self.train).file_stem() {
+            Some(stem) => stem.to_string_lossy().into_owned().into(),
+            None => "files".into(),
+        }
+    }
+
+    /// The format as given, or as the name of `file` tells.
+    pub fn format_of(&self, file: &Path) -> FileFormat {
+        let by_name = || match extension(&unpacked_name(file)).as_deref() {
+            Some("csv" | "tsv") => FileFormat::Csv,
+            Some("npy") => FileFormat::Npy,
+            Some("npz") => FileFormat::Npz,
+            _ => FileFormat::Libsvm,
+        };
+        self.format.unwrap_or_else(by_name)
+    }
+}
+
+/// The file's name without the ending of its compression.
+fn unpacked_name(path: &Path) -> PathBuf {
+    match extension(path).as_deref() {
+        Some("bz2" | "gz") => PathBuf::from(path.file_stem().unwrap_or_default()),
+        _ => PathBuf::from(path.file_name().unwrap_or_default()),
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_string_lossy().to_lowercase())
+}
+
+fn name_or_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Null => Ok(None),
+        Value::String(name) => Ok(Some(name)),
+        Value::Number(number) => Ok(Some(number.to_string())),
+        _ => Err(de::Error::custom("expected a column's name or number")),
+    }
+}
+
+fn name_or_number_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "integer", "minimum": 1},
+            {"type": "null"},
+        ]
+    })
+}
+
+/// File formats for data of one's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileFormat {
+    Libsvm,
+    Csv,
+    Npy,
+    Npz,
+}
+
+/// Loads the files of `spec`.
 ///
 /// With a test file the rows of `train` come first and [`Dataset::fixed_train`] says how many they
 /// are. LIBSVM files may differ in their highest index, others must have equally many features.
-///
-/// Labels of `.npy` files are in a file of their own: `label`, or for a training and a test file
-/// both names with a comma between, or if left out the features' file with `features` replaced by
-/// `labels`, else with `-labels` appended. It is looked for from `base`, then beside the features.
-pub fn load_files(spec: &FilesSpec, base: &Path) -> Result<Dataset, DataError> {
-    let train_path = base.join(&spec.train);
+pub fn load_files(spec: &FilesSpec) -> Result<Dataset, DataError> {
     refuse_idle_label(spec)?;
     let labels = label_files(spec)?;
-    let train = read(spec, &train_path, base, labels.first())?;
     let name = spec.name();
-    let Some(test) = &spec.test else {
-        return Dataset::new(&name, train, None, &train_path);
+    let train = read_file(spec, &spec.train, labels.first())?;
+    let Some(test_path) = &spec.test else {
+        return Dataset::new(&name, train, &spec.train, &spec.train);
     };
-    let test_path = base.join(test);
-    let test = read(spec, &test_path, base, labels.get(1))?;
+    let test = read_file(spec, test_path, labels.get(1))?;
     let (ours, theirs) = (train.x.ncols(), test.x.ncols());
-    if ours != theirs && spec.format_of(&train_path) != FileFormat::Libsvm {
-        return Err(DataError::content(
-            &test_path,
-            Place::File,
-            format!("{theirs} features"),
-            format!("{ours} as in {}", train_path.display()),
-        ));
+    if ours != theirs && spec.format_of(&spec.train) != FileFormat::Libsvm {
+        let expected = format!("{ours} as in {}", spec.train.display());
+        return Err(DataError::content(test_path, format!("{theirs} features"), expected));
     }
     let first = train.x.nrows();
-    let samples = train.join(test, &test_path)?;
-    Dataset::with_split(&name, samples, &train_path, Some((first, &test_path)))
+    let samples = train.join(test).map_err(|bad| bad.in_file(test_path))?;
+    Dataset::new(&name, Samples { train: Some(first), ..samples }, &spec.train, test_path)
 }
 
-fn read(
+fn read_file(
     spec: &FilesSpec,
     path: &Path,
-    base: &Path,
     labels: Option<&PathBuf>,
 ) -> Result<Samples, DataError> {
     let samples = match spec.format_of(path) {
-        FileFormat::Libsvm => libsvm::read(path)?,
-        FileFormat::Csv => csv::read(path, spec.label.as_deref())?,
-        FileFormat::Npz => archive::read(path)?,
-        FileFormat::Npy => {
-            let labels = match labels {
-                Some(labels) => beside(base, labels, path),
-                None => usual_labels(path),
-            };
-            read_npy(path, &labels)?
-        }
+        FileFormat::Libsvm => read(path, libsvm::parse)?,
+        FileFormat::Csv => read(path, |file| csv::parse(file, spec.label.as_deref()))?,
+        FileFormat::Npz => read(path, npy::archive)?,
+        FileFormat::Npy => read_npy(path, &label_file(labels, path))?,
     };
     // Before files are joined, so that the one at fault is named, with its own count of rows.
-    check_values(&samples.x, samples.labels.len(), path)?;
+    samples.check().map_err(|bad| bad.in_file(path))?;
     Ok(samples)
 }
 
+/// Samples and labels, each a file of its own.
 pub(crate) fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataError> {
     if !labels_path.exists() {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            format!("no labels at {}", labels_path.display()),
-            "a .npy file with a label per sample, named by `label`",
-        ));
+        let found = format!("no labels at {}", labels_path.display());
+        let expected = "a .npy file with a label per sample, named by `label`";
+        return Err(DataError::content(path, found, expected));
     }
-    let (bytes, label_bytes) = (npy::read_bytes(path)?, npy::read_bytes(labels_path)?);
-    let x = Npy::parse(&bytes, path)?.matrix()?;
-    let labels = Npy::parse(&label_bytes, labels_path)?.labels()?;
+    let x = read(path, npy::matrix)?;
+    let labels = read(labels_path, npy::labels)?;
     if labels.len() != x.nrows() {
-        return Err(DataError::content(
-            labels_path,
-            Place::File,
-            format!("{} labels", labels.len()),
-            format!("{}, one for each sample of {}", x.nrows(), path.display()),
-        ));
+        let found = format!("{} labels", labels.len());
+        let expected = format!("{}, one for each sample of {}", x.nrows(), path.display());
+        return Err(DataError::content(labels_path, found, expected));
     }
-    Ok(Samples { x, labels })
+    Ok(Samples::new(x, labels))
 }
 
-/// A `label` that neither file has a use for is a mistake, not a wish to be passed over.
+/// A `label` that neither file has a use for is a mistake, not a wish to be ignored.
 fn refuse_idle_label(spec: &FilesSpec) -> Result<(), DataError> {
     let Some(label) = &spec.label else {
         return Ok(());
@@ -97,65 +174,56 @@ fn refuse_idle_label(spec: &FilesSpec) -> Result<(), DataError> {
             FileFormat::Libsvm => "no `label`: in LIBSVM text the label begins each line",
             FileFormat::Npz => "no `label`: an npz file holds its labels under a name of its own",
         };
-        let found = format!("`label: {label}`");
-        return Err(DataError::content(file, Place::File, found, expected));
+        return Err(DataError::content(file, format!("`label: {label}`"), expected));
     }
     Ok(())
 }
 
-/// The label files that `label` names: none, or one per data file.
+/// The label files of `.npy` files that `label` names: none, or one per data file.
 fn label_files(spec: &FilesSpec) -> Result<Vec<PathBuf>, DataError> {
     let Some(label) =
         spec.label.as_ref().filter(|_| spec.format_of(&spec.train) == FileFormat::Npy)
     else {
         return Ok(Vec::new());
     };
-    let wanted = if spec.test.is_some() { 2 } else { 1 };
-    let names: Vec<PathBuf> = match wanted {
-        1 => vec![PathBuf::from(label)],
-        _ => label.split(',').map(|name| PathBuf::from(name.trim())).collect(),
-    };
-    if names.len() != wanted {
-        return Err(DataError::content(
-            &spec.train,
-            Place::File,
-            format!("`label: {label}` for a training and a test file"),
-            "two label files with a comma between",
-        ));
+    if spec.test.is_none() {
+        return Ok(vec![PathBuf::from(label)]);
+    }
+    let names: Vec<PathBuf> = label.split(',').map(|name| PathBuf::from(name.trim())).collect();
+    if names.len() != 2 {
+        let found = format!("`label: {label}` for a training and a test file");
+        let expected = "two label files with a comma between";
+        return Err(DataError::content(&spec.train, found, expected));
     }
     Ok(names)
 }
 
-fn beside(base: &Path, labels: &Path, features: &Path) -> PathBuf {
-    let from_base = base.join(labels);
-    match features.parent().map(|folder| folder.join(labels)) {
-        Some(neighbour) if !from_base.exists() && neighbour.exists() => neighbour,
-        _ => from_base,
+/// The labels of the `.npy` file `features`: the file `given`, which may be next to it; or the usual one,
+/// with `features` in the name replaced by `labels`, else with `-labels` appended.
+fn label_file(given: Option<&PathBuf>, features: &Path) -> PathBuf {
+    if let Some(given) = given {
+        let neighbour = features.with_file_name(given);
+        return if !given.exists() && neighbour.exists() { neighbour } else { given.clone() };
     }
-}
-
-fn usual_labels(features: &Path) -> PathBuf {
-    let stem =
-        features.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let labels = match stem.rsplit_once("features") {
+    let stem = features.file_stem().unwrap_or_default().to_string_lossy();
+    features.with_file_name(match stem.rsplit_once("features") {
         Some((before, after)) => format!("{before}labels{after}.npy"),
         None => format!("{stem}-labels.npy"),
-    };
-    features.with_file_name(labels)
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::npy::tests::npy;
+    use super::super::npy::npy;
     use super::*;
     use std::fs;
     use std::io::Write;
 
-    fn spec(train: &str, test: Option<&str>) -> FilesSpec {
+    fn spec(folder: &tempfile::TempDir, train: &str, test: Option<&str>) -> FilesSpec {
         FilesSpec {
             name: None,
-            train: train.into(),
-            test: test.map(Into::into),
+            train: folder.path().join(train),
+            test: test.map(|test| folder.path().join(test)),
             format: None,
             label: None,
             subsample: None,
@@ -186,7 +254,7 @@ mod tests {
             ("e-features.npy", &npy("|u1", false, "(4, 1)", &[1, 2, 3, 4])),
             ("e-labels.npy", &npy("|u1", false, "(4,)", &[1, 2, 1, 2])),
         ]);
-        let load = |name: &str| load_files(&spec(name, None), folder.path()).unwrap();
+        let load = |name: &str| load_files(&spec(&folder, name, None)).unwrap();
         let first = load("a.train");
         assert_eq!(first.name, "a");
         for name in ["b.bz2", "c.gz", "d.csv", "e-features.npy"] {
@@ -197,7 +265,7 @@ mod tests {
     #[test]
     fn a_test_file_fixes_the_split_and_may_be_wider() {
         let folder = folder(&[("a.train", TEXT), ("a.test", b"2 1:1 3:1\n1 2:1\n")]);
-        let data = load_files(&spec("a.train", Some("a.test")), folder.path()).unwrap();
+        let data = load_files(&spec(&folder, "a.train", Some("a.test"))).unwrap();
         assert_eq!(data.x.dim(), (6, 3));
         assert_eq!(data.fixed_train, Some(4));
         assert_eq!(data.y, [0, 1, 0, 1, 1, 0]);
@@ -207,9 +275,9 @@ mod tests {
     fn a_label_that_means_nothing_is_refused() {
         let folder = folder(&[("a.train", TEXT), ("a.test", TEXT), ("d.csv", b"1,1\n2,2\n")]);
         for (train, test) in [("a.train", None), ("b.npz", None), ("d.csv", Some("a.test"))] {
-            let mut spec = spec(train, test);
+            let mut spec = spec(&folder, train, test);
             spec.label = Some("species".into());
-            let error = load_files(&spec, folder.path()).unwrap_err().to_string();
+            let error = load_files(&spec).unwrap_err().to_string();
             assert!(error.contains("found `label: species`, expected no `label`"), "{error}");
         }
     }
@@ -217,15 +285,15 @@ mod tests {
     #[test]
     fn the_name_of_a_dataset_does_not_depend_on_who_asks() {
         let folder = folder(&[("Own.Train.GZ", TEXT)]);
-        let spec = spec("Own.Train.GZ", None);
-        let dataset = load_files(&spec, folder.path()).unwrap();
+        let spec = spec(&folder, "Own.Train.GZ", None);
+        let dataset = load_files(&spec).unwrap();
         assert_eq!((dataset.name.as_str(), spec.name().as_ref()), ("Own", "Own"));
     }
 
     #[test]
     fn csv_files_must_be_equally_wide() {
         let folder = folder(&[("a.csv", b"1,1\n2,2\n3,1\n4,2\n"), ("b.csv", b"1,2,1\n3,4,2\n")]);
-        let error = load_files(&spec("a.csv", Some("b.csv")), folder.path()).unwrap_err();
+        let error = load_files(&spec(&folder, "a.csv", Some("b.csv"))).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("b.csv: found 2 features, expected 1 as in"), "{text}");
     }
@@ -239,7 +307,7 @@ mod tests {
             ("b.npy", &npy("<f8", false, "(1, 1)", &nan)),
             ("b-labels.npy", &npy("|u1", false, "(1,)", &[1])),
         ]);
-        let error = load_files(&spec("a.npy", Some("b.npy")), folder.path()).unwrap_err();
+        let error = load_files(&spec(&folder, "a.npy", Some("b.npy"))).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("b.npy, row 1, column 1: found `NaN`"), "{text}");
     }
@@ -252,18 +320,18 @@ mod tests {
             ("y.npy", &npy("|u1", false, "(4,)", &[1, 2, 1, 2])),
             ("ty.npy", &npy("|u1", false, "(2,)", &[1, 2])),
         ]);
-        let mut spec = spec("x.npy", None);
-        let error = load_files(&spec, folder.path()).unwrap_err().to_string();
+        let mut spec = spec(&folder, "x.npy", None);
+        let error = load_files(&spec).unwrap_err().to_string();
         assert!(error.contains("x-labels.npy"), "{error}");
         spec.label = Some("y.npy".into());
-        assert_eq!(load_files(&spec, folder.path()).unwrap().y, [0, 1, 0, 1]);
-        spec.test = Some("t.npy".into());
-        let error = load_files(&spec, folder.path()).unwrap_err().to_string();
+        assert_eq!(load_files(&spec).unwrap().y, [0, 1, 0, 1]);
+        spec.test = Some(folder.path().join("t.npy"));
+        let error = load_files(&spec).unwrap_err().to_string();
         assert!(error.contains("two label files"), "{error}");
         spec.label = Some("y.npy, ty.npy".into());
-        assert_eq!(load_files(&spec, folder.path()).unwrap().fixed_train, Some(4));
+        assert_eq!(load_files(&spec).unwrap().fixed_train, Some(4));
         spec.label = Some("ty.npy, ty.npy".into());
-        let error = load_files(&spec, folder.path()).unwrap_err().to_string();
+        let error = load_files(&spec).unwrap_err().to_string();
         assert!(error.contains("ty.npy: found 2 labels, expected 4"), "{error}");
     }
 }

@@ -1,67 +1,21 @@
 //! Images as samples, before an encoder has made vectors of them.
 
+use std::collections::HashSet;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use image::imageops::{self, FilterType};
-use image::{ImageReader, Limits, RgbImage};
+use image::{DynamicImage, ImageReader, Limits, RgbImage};
 use sha2::{Digest, Sha256};
 
-use super::error::{DataError, Place};
-use super::hex;
+use super::content::{self, file_name};
+use super::error::{BadContent, DataError};
+use super::{EncoderSpec, hex};
 use crate::memory;
-use crate::spec::EncoderSpec;
 
-/// Raised when the same images and weights give other features.
-const VERSION: u32 = 1;
 /// Widest and highest image accepted.
 const MAX_SIDE: u32 = 20_000;
-
-/// An encoder of images and the file of its weights.
-#[derive(Clone, Debug)]
-pub struct Encoder {
-    pub spec: EncoderSpec,
-    pub weights: PathBuf,
-    /// SHA-256 of that file.
-    pub weights_hash: String,
-}
-
-impl Encoder {
-    /// Reads the file of the weights for its hash.
-    pub fn new(spec: EncoderSpec, weights: PathBuf) -> Result<Self, DataError> {
-        let bytes = std::fs::read(&weights).map_err(|error| DataError::read(&weights, error))?;
-        let weights_hash = hex(&Sha256::digest(&bytes));
-        Ok(Self { spec, weights, weights_hash })
-    }
-
-    /// SHA-256 over all that features depend on but the images.
-    pub fn hash(&self) -> Result<String, DataError> {
-        let path = &self.weights;
-        let bytes = std::fs::read(path).map_err(|error| DataError::read(path, error))?;
-        let mut hash = Sha256::new();
-        let (network, conventions) = (self.spec.network, self.spec.conventions);
-        hash.update(format!("{VERSION} {network:?} {conventions:?} "));
-        // The usual size is left out, so that features and cells older than the key keep their names.
-        if self.spec.size != EncoderSpec::SIZE {
-            hash.update(format!("{} ", self.spec.size));
-        }
-        hash.update(&bytes);
-        Ok(hex(&hash.finalize()))
-    }
-
-    /// What made the vectors of a dataset, for the report.
-    pub fn note(&self) -> String {
-        let network = format!("{:?}", self.spec.network).to_lowercase();
-        let file = self.weights.file_name().unwrap_or_default();
-        let (file, size) = (file.to_string_lossy(), self.spec.size);
-        let digits = &self.weights_hash[..16];
-        format!(
-            "images are resized to {size} x {size}; the encoder is a {network} with the weights of \
-             {file} (SHA-256 {digits}...)"
-        )
-    }
-}
 
 /// Images, each a file or a part of one, and the size they are resized to.
 ///
@@ -84,33 +38,24 @@ struct Image {
 #[derive(Clone, Debug)]
 enum Source {
     File(PathBuf),
-    /// Planes of red, green and blue, row by row, `side` x `side` each.
-    Planes {
-        bytes: Arc<Vec<u8>>,
-        at: usize,
-        side: u32,
-    },
+    /// A square, as planes of red, green and blue, row by row.
+    Planes(Arc<[u8]>),
 }
 
 impl Default for Images {
     fn default() -> Self {
-        Self::new(Vec::new())
+        Self { images: Vec::new(), side: EncoderSpec::SIZE, keeps: false }
+    }
+}
+
+impl FromIterator<Source> for Images {
+    fn from_iter<I: IntoIterator<Item = Source>>(sources: I) -> Self {
+        let image = |source| Arc::new(Image { source, pixels: OnceLock::new() });
+        Self { images: sources.into_iter().map(image).collect(), ..Self::default() }
     }
 }
 
 impl Images {
-    fn new(sources: Vec<Source>) -> Self {
-        let image = |source| {
-            let pixels = OnceLock::new();
-            Arc::new(Image { source, pixels })
-        };
-        Self {
-            images: sources.into_iter().map(image).collect(),
-            side: EncoderSpec::SIZE,
-            keeps: false,
-        }
-    }
-
     /// Whether these are the same images, told by where they come from.
     #[cfg(feature = "deep")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -120,19 +65,19 @@ impl Images {
             && pairs.all(|(a, b)| Arc::ptr_eq(a, b))
     }
 
-    /// One image per file.
-    pub(crate) fn files(paths: Vec<PathBuf>) -> Self {
-        Self::new(paths.into_iter().map(Source::File).collect())
+    /// One image per file; no file may be listed twice.
+    pub(crate) fn files(paths: Vec<PathBuf>) -> Result<Self, BadContent> {
+        let mut seen = HashSet::new();
+        if let Some(path) = paths.iter().find(|path| !seen.insert(*path)) {
+            let found = format!("{} twice", file_name(path));
+            return Err(BadContent::file(found, "every image once"));
+        }
+        Ok(paths.into_iter().map(Source::File).collect())
     }
 
-    /// Images of `side` x `side` that begin at these places of `bytes`, which holds them whole.
-    pub(crate) fn planes(
-        bytes: &Arc<Vec<u8>>,
-        places: impl Iterator<Item = usize>,
-        side: u32,
-    ) -> Self {
-        let source = |at| Source::Planes { bytes: bytes.clone(), at, side };
-        Self::new(places.map(source).collect())
+    /// Squares, each given as planes of red, green and blue, row by row.
+    pub(crate) fn planes<'a>(images: impl Iterator<Item = &'a [u8]>) -> Self {
+        images.map(|bytes| Source::Planes(bytes.into())).collect()
     }
 
     pub(crate) fn extend(&mut self, other: Self) {
@@ -142,12 +87,10 @@ impl Images {
     /// The same images, to be resized to `side` x `side`. Pixels are kept if all of them take at most a
     /// quarter of the memory that can be planned with.
     pub fn resized(&self, side: u32) -> Self {
-        let sources = self.images.iter().map(|image| image.source.clone());
-        let mut images = Self::new(sources.collect());
-        images.side = side;
-        let bytes = 3 * u64::from(side * side) * images.len() as u64;
-        images.keeps = memory::budget().is_none_or(|budget| bytes <= budget / 4);
-        images
+        let bytes = 3 * u64::from(side * side) * self.len() as u64;
+        let keeps = memory::budget().is_none_or(|budget| bytes <= budget / 4);
+        let images: Self = self.images.iter().map(|image| image.source.clone()).collect();
+        Self { side, keeps, ..images }
     }
 
     pub fn len(&self) -> usize {
@@ -174,7 +117,7 @@ impl Images {
         if let Some(pixels) = image.pixels.get() {
             return Ok(pixels.clone());
         }
-        let pixels: Arc<[u8]> = image.source.decode(self.side)?.into();
+        let pixels: Arc<[u8]> = image.source.planes(self.side)?.into();
         if self.keeps {
             // Another thread may have been first, with the same pixels.
             let _ = image.pixels.set(pixels.clone());
@@ -188,14 +131,11 @@ impl Images {
         for image in &self.images {
             match &image.source {
                 Source::File(path) => {
-                    let bytes =
-                        std::fs::read(path).map_err(|error| DataError::read(path, error))?;
+                    let bytes = content::raw(path)?;
                     hash.update((bytes.len() as u64).to_le_bytes());
                     hash.update(&bytes);
                 }
-                Source::Planes { bytes, at, side } => {
-                    hash.update(&bytes[*at..at + 3 * (side * side) as usize]);
-                }
+                Source::Planes(bytes) => hash.update(bytes),
             }
         }
         Ok(hex(&hash.finalize()))
@@ -204,46 +144,43 @@ impl Images {
 
 impl Source {
     /// The image as planes of `to` x `to`.
-    fn decode(&self, to: u32) -> Result<Vec<u8>, DataError> {
+    fn planes(&self, to: u32) -> Result<Vec<u8>, DataError> {
         let image = match self {
-            Self::File(path) => read(path)?,
-            Self::Planes { bytes, at, side } => {
-                let count = (side * side) as usize;
-                RgbImage::from_fn(*side, *side, |x, y| {
-                    let pixel = at + (y * side + x) as usize;
+            Self::File(path) => decode(path)?.into_rgb8(),
+            Self::Planes(bytes) => {
+                let count = bytes.len() / 3;
+                let side = count.isqrt() as u32;
+                RgbImage::from_fn(side, side, |x, y| {
+                    let pixel = (y * side + x) as usize;
                     image::Rgb([0, 1, 2].map(|plane| bytes[pixel + plane * count]))
                 })
             }
         };
         let image = imageops::resize(&image, to, to, FilterType::Triangle);
         let pixels = image.as_raw();
-        let mut planes = Vec::with_capacity(pixels.len());
-        for plane in 0..3 {
-            planes.extend(pixels.iter().skip(plane).step_by(3));
-        }
-        Ok(planes)
+        Ok((0..3).flat_map(|plane| pixels.iter().skip(plane).step_by(3)).copied().collect())
     }
 }
 
-/// Decodes a file, whose kind is told by content; an error names it.
-fn read(path: &Path) -> Result<RgbImage, DataError> {
-    let refuse = |error: image::ImageError| {
-        let found = format!("no readable image ({error})");
-        DataError::content(path, Place::File, found, "a whole JPEG, PNG, BMP or PNM file")
+/// Decodes a file, whose kind is told by content.
+pub(crate) fn decode(path: &Path) -> Result<DynamicImage, DataError> {
+    let refuse = |reason: String| {
+        let found = format!("no readable image ({reason})");
+        BadContent::file(found, "a whole JPEG, PNG, BMP or PNM file")
     };
-    let bytes = std::fs::read(path).map_err(|error| DataError::read(path, error))?;
-    if is_cut_off(&bytes) {
-        let found = "no readable image (the JPEG data breaks off)";
-        return Err(DataError::content(path, Place::File, found, "a whole file"));
-    }
-    let mut reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|error| DataError::read(path, error))?;
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
-    reader.limits(limits);
-    Ok(reader.decode().map_err(refuse)?.into_rgb8())
+    content::read(path, |bytes| {
+        if is_cut_off(bytes) {
+            return Err(refuse("the JPEG data breaks off".to_owned()));
+        }
+        let mut reader = ImageReader::new(Cursor::new(bytes))
+            .with_guessed_format()
+            .map_err(|error| refuse(error.to_string()))?;
+        let mut limits = Limits::default();
+        limits.max_image_width = Some(MAX_SIDE);
+        limits.max_image_height = Some(MAX_SIDE);
+        reader.limits(limits);
+        reader.decode().map_err(|error| refuse(error.to_string()))
+    })
 }
 
 /// Whether a JPEG file lacks its end. The decoder would fill the missing part with grey. Neither marker can
@@ -261,7 +198,7 @@ mod tests {
     /// An image of four pixels, each with its own colour.
     fn four() -> Images {
         let bytes: Vec<u8> = (0..12).map(|value| 20 * value).collect();
-        Images::planes(&Arc::new(bytes), std::iter::once(0), 2)
+        Images::planes(std::iter::once(&bytes[..]))
     }
 
     #[test]

@@ -1,59 +1,21 @@
 //! LIBSVM text: `label index:value index:value ...`, indices from 1 and increasing, zeros left out.
 
-use std::io::BufRead;
-use std::path::{Path, PathBuf};
-
-use super::error::{DataError, Place, quote};
-use super::manifest::Manifest;
-use super::text::{self, Lines};
-use super::{MAX_VALUES, Samples, most_values, zeros};
+use super::error::{BadContent, Place, quote};
+use super::{MAX_VALUES, Samples, most_values, without_mark, zeros};
 
 /// Highest feature index accepted.
 const MAX_INDEX: usize = 10_000_000;
 
-/// Loader of the registry: all files of a manifest, joined in their order.
-pub(crate) fn load(_: &Manifest, paths: &[PathBuf]) -> Result<Samples, DataError> {
-    let mut joined: Option<Samples> = None;
-    for path in paths {
-        let samples = read(path)?;
-        joined = Some(match joined {
-            None => samples,
-            Some(before) => before.join(samples, path)?,
-        });
-    }
-    Ok(joined.unwrap_or_default())
-}
-
-/// Reads one file, plain or compressed.
-pub(crate) fn read(path: &Path) -> Result<Samples, DataError> {
-    parse(text::open(path)?, path)
-}
-
-/// Reads LIBSVM text from `reader`; `path` is named in errors.
-pub(crate) fn parse(reader: impl BufRead, path: &Path) -> Result<Samples, DataError> {
-    let mut lines = Lines::new(reader);
-    let rows = parse_lines(&mut lines, path).map_err(|error| lines.blame(error, path))?;
-    if rows.labels.is_empty() {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            "no sample",
-            "lines such as `1 3:0.5 7:2`",
-        ));
-    }
-    rows.check_size(most_values(), path)?;
-    rows.dense(path)
-}
-
-fn parse_lines(lines: &mut Lines<impl BufRead>, path: &Path) -> Result<Rows, DataError> {
+pub(crate) fn parse(file: &[u8]) -> Result<Samples, BadContent> {
     let mut rows = Rows::default();
-    while let Some((line, text)) = lines.next(path)? {
-        rows.push(line, text).map_err(|bad| {
-            let place = Place::Text { line, column: bad.column };
-            DataError::content(path, place, bad.found, bad.expected)
-        })?;
+    for (number, line) in (1..).zip(without_mark(file).split(|&byte| byte == b'\n')) {
+        rows.push(number, line)?;
     }
-    Ok(rows)
+    if rows.labels.is_empty() {
+        return Err(BadContent::file("no sample", "lines such as `1 3:0.5 7:2`"));
+    }
+    rows.check_size(most_values())?;
+    rows.dense()
 }
 
 /// Rows as read: entries of all rows one after the other, and where each row ends.
@@ -67,50 +29,40 @@ struct Rows {
     widest: (u64, usize),
 }
 
-/// A token that is not as it should be.
-struct Bad {
-    column: usize,
-    found: String,
-    expected: String,
-}
-
 impl Rows {
-    /// Adds a line; blank ones and comments are passed over.
-    fn push(&mut self, number: u64, line: &[u8]) -> Result<(), Bad> {
-        let line = line.split(|&byte| byte == b'#').next().unwrap_or_default();
-        let mut tokens = Tokens { line, at: 0 };
-        let Some((column, label)) = tokens.next() else {
+    /// Adds a line; blank ones and comments are skipped.
+    fn push(&mut self, line: u64, text: &[u8]) -> Result<(), BadContent> {
+        let bad = |column: usize, found: String, expected: &str| {
+            BadContent::new(Place::Text { line, column }, found, expected)
+        };
+        let mut tokens = tokens(text);
+        let Some((column, token)) = tokens.next() else {
             return Ok(());
         };
-        let label = text_of(label)
-            .filter(|label| !label.contains(':'))
-            .ok_or_else(|| Bad::new(column, quote(label), "a label"))?;
+        let label = str::from_utf8(token).ok().filter(|label| !label.contains(':'));
+        let label = label.ok_or_else(|| bad(column, quote(token), "a label"))?;
         if label.parse().is_ok_and(|number: f64| !number.is_finite()) {
-            return Err(Bad::new(column, format!("`{label}`"), "a finite label"));
+            return Err(bad(column, format!("`{label}`"), "a finite label"));
         }
         let mut last = 0;
         for (column, token) in tokens {
-            let (index, value) = entry(column, token)?;
+            let (index, value) = entry(token)
+                .map_err(|(offset, found, expected)| bad(column + offset, found, &expected))?;
             if index <= last {
                 let problem = if index == last { "twice" } else { "after a higher one" };
-                return Err(Bad::new(
-                    column,
-                    format!("index `{index}` {problem} (`{last}` precedes it)"),
-                    "indices that increase",
-                ));
+                let found = format!("index `{index}` {problem} (`{last}` precedes it)");
+                return Err(bad(column, found, "indices that increase"));
             }
             last = index;
             if index > self.dims {
-                self.dims = index;
-                self.widest = (number, column);
+                (self.dims, self.widest) = (index, (line, column));
             }
             if value != 0.0 {
                 self.entries.push((index as u32 - 1, value));
             }
         }
         if self.entries.len() > MAX_VALUES {
-            let expected = format!("at most {MAX_VALUES} values");
-            return Err(Bad::new(1, "more values".to_owned(), expected));
+            return Err(BadContent::file("more values", format!("at most {MAX_VALUES} values")));
         }
         self.labels.push(label.to_owned());
         self.ends.push(self.entries.len());
@@ -119,24 +71,19 @@ impl Rows {
 
     /// Refuses rows that would have more than `most` values with their zeros, at the index that makes
     /// them so wide.
-    fn check_size(&self, most: usize, path: &Path) -> Result<(), DataError> {
+    fn check_size(&self, most: usize) -> Result<(), BadContent> {
         let (samples, dims) = (self.labels.len(), self.dims);
         if samples.saturating_mul(dims) <= most {
             return Ok(());
         }
         let (line, column) = self.widest;
-        Err(DataError::content(
-            path,
-            Place::Text { line, column },
-            format!("index `{dims}`, which makes {samples} samples of {dims} features"),
-            format!(
-                "at most {most} values in all, zeros included, for there to be memory for them"
-            ),
-        ))
+        let found = format!("index `{dims}`, which makes {samples} samples of {dims} features");
+        let expected = format!("at most {most} values including zeros (memory limit)");
+        Err(BadContent::new(Place::Text { line, column }, found, expected))
     }
 
-    fn dense(self, path: &Path) -> Result<Samples, DataError> {
-        let mut x = zeros(self.labels.len(), self.dims, path)?;
+    fn dense(self) -> Result<Samples, BadContent> {
+        let mut x = zeros(self.labels.len(), self.dims)?;
         let mut start = 0;
         for (mut row, &end) in x.rows_mut().into_iter().zip(&self.ends) {
             for &(index, value) in &self.entries[start..end] {
@@ -144,67 +91,42 @@ impl Rows {
             }
             start = end;
         }
-        Ok(Samples { x, labels: self.labels })
+        Ok(Samples::new(x, self.labels))
     }
 }
 
-impl Bad {
-    fn new(column: usize, found: String, expected: impl Into<String>) -> Self {
-        Self { column, found, expected: expected.into() }
-    }
+/// The words of a line before its comment, each with its column from 1.
+fn tokens(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
+    let mut next = 1;
+    let words = text.split(u8::is_ascii_whitespace).map(move |word| {
+        let column = next;
+        next += word.len() + 1;
+        (column, word)
+    });
+    words.filter(|(_, word)| !word.is_empty())
 }
 
-fn text_of(token: &[u8]) -> Option<&str> {
-    std::str::from_utf8(token).ok()
-}
-
-fn entry(column: usize, token: &[u8]) -> Result<(usize, f64), Bad> {
-    let colon = token
-        .iter()
-        .position(|&byte| byte == b':')
-        .ok_or_else(|| Bad::new(column, quote(token), "`index:value`"))?;
+/// Index and value; or where in `token` what was found and what was expected.
+fn entry(token: &[u8]) -> Result<(usize, f64), (usize, String, String)> {
+    let bad = |found: String, expected: &str| Err((0, found, expected.to_owned()));
+    let Some(colon) = token.iter().position(|&byte| byte == b':') else {
+        return bad(quote(token), "`index:value`");
+    };
     let (index, value) = (&token[..colon], &token[colon + 1..]);
-    let number: usize = text_of(index).and_then(|text| text.parse().ok()).ok_or_else(|| {
-        let found = format!("index {}", quote(index));
-        Bad::new(column, found, "a whole number from 1")
-    })?;
-    if number == 0 {
-        let found = "index `0`".to_owned();
-        return Err(Bad::new(column, found, "indices from 1"));
-    }
-    if number > MAX_INDEX {
-        let expected = format!("an index of at most {MAX_INDEX}");
-        return Err(Bad::new(column, format!("index `{number}`"), expected));
-    }
-    text_of(value)
-        .and_then(|text| text.parse().ok())
-        .filter(|value: &f64| value.is_finite())
-        .map(|value| (number, value))
-        .ok_or_else(|| {
-            let found = format!("value {}", quote(value));
-            Bad::new(column + colon + 1, found, "a finite number")
-        })
-}
-
-/// Tokens between blanks, each with its column from 1.
-struct Tokens<'a> {
-    line: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Iterator for Tokens<'a> {
-    type Item = (usize, &'a [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = &self.line[self.at..];
-        let start = self.at + rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
-        let rest = &self.line[start..];
-        let end = rest
-            .iter()
-            .position(u8::is_ascii_whitespace)
-            .map_or(self.line.len(), |length| start + length);
-        self.at = end;
-        Some((start + 1, &self.line[start..end]))
+    let number = str::from_utf8(index).ok().and_then(|text| text.parse().ok());
+    let index = match number {
+        None => return bad(format!("index {}", quote(index)), "a whole number from 1"),
+        Some(0) => return bad("index `0`".to_owned(), "indices from 1"),
+        Some(index @ 1..=MAX_INDEX) => index,
+        Some(index) => {
+            return bad(format!("index `{index}`"), &format!("an index of at most {MAX_INDEX}"));
+        }
+    };
+    let number = str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
+    match number.filter(|value| value.is_finite()) {
+        Some(value) => Ok((index, value)),
+        None => Err((colon + 1, format!("value {}", quote(value)), "a finite number".to_owned())),
     }
 }
 
@@ -213,21 +135,22 @@ mod tests {
     use super::*;
     use ndarray::array;
     use proptest::prelude::*;
+    use std::path::Path;
 
-    fn read(text: &str) -> Result<Samples, String> {
-        parse(text.as_bytes(), Path::new("a")).map_err(|error| error.to_string())
+    fn read(text: &str) -> Samples {
+        parse(text.as_bytes()).unwrap()
     }
 
     #[test]
     fn reads_labels_values_comments_and_blank_lines() {
-        let samples = read("+1 1:0.5 3:-2e1 # first\r\n\n# nothing\n-1\t2:7  \n-1\n").unwrap();
+        let samples = read("+1 1:0.5 3:-2e1 # first\r\n\n# nothing\n-1\t2:7  \n-1\n");
         assert_eq!(samples.x, array![[0.5, 0.0, -20.0], [0.0, 7.0, 0.0], [0.0, 0.0, 0.0]]);
         assert_eq!(samples.labels, ["+1", "-1", "-1"]);
     }
 
     #[test]
     fn an_explicit_zero_counts_as_a_feature() {
-        assert_eq!(read("1 1:1 4:0\n").unwrap().x.ncols(), 4);
+        assert_eq!(read("1 1:1 4:0\n").x.ncols(), 4);
     }
 
     #[test]
@@ -236,17 +159,16 @@ mod tests {
         for (number, line) in [(1, "1 1:1"), (2, "2 2:1 900:1 "), (4, "1 3:1")] {
             assert!(rows.push(number, line.as_bytes()).is_ok());
         }
-        assert!(rows.check_size(2700, Path::new("a")).is_ok());
-        let error = rows.check_size(2699, Path::new("a")).unwrap_err();
+        assert!(rows.check_size(2700).is_ok());
+        let error = rows.check_size(2699).unwrap_err().in_file(Path::new("a"));
         let said = "a:2:7: found index `900`, which makes 3 samples of 900 features, expected at \
-                    most 2699 values in all";
+                    most 2699 values";
         assert!(error.to_string().starts_with(said), "{error}");
     }
 
     #[test]
     fn joining_widens_the_narrower_part() {
-        let joined =
-            read("1 1:1\n").unwrap().join(read("2 2:5\n").unwrap(), Path::new("a")).unwrap();
+        let joined = read("1 1:1\n").join(read("2 2:5\n")).unwrap();
         assert_eq!(joined.x, array![[1.0, 0.0], [0.0, 5.0]]);
         assert_eq!(joined.labels, ["1", "2"]);
     }
@@ -254,12 +176,12 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&bytes[..], Path::new("a"));
+            let _ = parse(&bytes);
         }
 
         #[test]
         fn near_misses_never_panic(text in "[-+0-9.:# \t\r\neEnaif]{0,80}") {
-            let _ = parse(text.as_bytes(), Path::new("a"));
+            let _ = parse(text.as_bytes());
         }
 
         #[test]
@@ -270,7 +192,7 @@ mod tests {
                 .iter()
                 .map(|(label, v)| format!("{label} 1:{:?} 2:{:?} 3:{:?}\n", v[0], v[1], v[2]))
                 .collect();
-            let samples = parse(text.as_bytes(), Path::new("a")).unwrap();
+            let samples = read(&text);
             for (row, (label, values)) in samples.x.rows().into_iter().zip(&rows) {
                 prop_assert_eq!(row.to_vec(), values.clone());
                 prop_assert!(samples.labels.contains(&label.to_string()));

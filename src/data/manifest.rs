@@ -1,11 +1,14 @@
 //! Manifests: what is known about a dataset, one YAML file each under `datasets/`.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
-use super::Dataset;
-use super::error::{DataError, Place};
+use super::content::raw;
+use super::error::DataError;
+use super::{Dataset, Samples, hex};
 
 /// Everything known about a dataset before it is read.
 #[derive(Clone, Debug, Deserialize)]
@@ -94,70 +97,73 @@ impl Manifest {
         serde_saphyr::from_str(text)
     }
 
+    /// Where `file` is in a data folder.
+    pub(crate) fn place(&self, file: &DataFile) -> PathBuf {
+        Path::new(file.folder.as_ref().unwrap_or(&self.name)).join(&file.name)
+    }
+
     /// Number of classes.
     pub fn classes(&self) -> usize {
         self.class_counts.len()
     }
 
-    /// Compares what was read with what is known, and adds notes to `dataset`.
-    pub(crate) fn check(&self, dataset: &mut Dataset, path: &Path) -> Result<(), DataError> {
+    /// What was read as a dataset that is as it should be. Errors name `path`.
+    pub(crate) fn dataset(&self, samples: Samples, path: &Path) -> Result<Dataset, DataError> {
+        let train = samples.train.or(self.train);
+        let mut dataset = Dataset::new(&self.name, Samples { train, ..samples }, path, path)?;
         // Images have the size an encoder wants.
-        let dims = match dataset.images {
-            Some(_) => self.dims,
-            None => dataset.x.ncols(),
-        };
-        let found = (dataset.x.nrows(), dims, dataset.class_counts());
-        let known = (self.samples, self.dims, self.class_counts.clone());
+        let dims = if dataset.images.is_some() { self.dims } else { dataset.x.ncols() };
+        let found = shape(dataset.x.nrows(), dims, &dataset.class_counts());
+        let known = shape(self.samples, self.dims, &self.class_counts);
         if found != known {
-            let (found, known) = (shape(&found), shape(&known));
             if self.exact {
                 let expected = format!("{known} for `{}`", self.name);
-                return Err(DataError::content(path, Place::File, found, expected));
+                return Err(DataError::content(path, found, expected));
             }
             dataset.notes.push(format!("found {found}, the original has {known}"));
         }
-        match &self.data_sha256 {
-            Some(expected) if *expected != dataset.hash => {
-                return Err(DataError::Hash {
-                    path: path.to_path_buf(),
-                    what: "the data in it",
-                    found: dataset.hash.clone(),
-                    expected: expected.clone(),
-                });
-            }
-            _ => {}
+        if let Some(expected) = self.data_sha256.as_ref().filter(|hash| **hash != dataset.hash) {
+            return Err(DataError::Hash {
+                path: path.to_path_buf(),
+                what: "the data in it",
+                found: dataset.hash,
+                expected: expected.clone(),
+            });
         }
-        dataset.notes.extend(self.paper_note(dataset));
+        dataset.notes.extend(self.paper_note(&dataset));
         dataset.notes.extend(self.notes.iter().cloned());
-        Ok(())
+        Ok(dataset)
     }
 
+    /// Where the shape differs from the paper's.
     fn paper_note(&self, dataset: &Dataset) -> Option<String> {
-        let ours = PaperShape {
-            samples: dataset.x.nrows(),
-            dims: dataset.x.ncols(),
-            classes: dataset.classes.len(),
-        };
+        let ((samples, dims), classes) = (dataset.x.dim(), dataset.classes.len());
+        let ours = PaperShape { samples, dims, classes };
         let paper = self.paper.filter(|paper| *paper != ours)?;
-        let words = |s: PaperShape| {
-            format!("{} samples x {} features x {} classes", s.samples, s.dims, s.classes)
-        };
-        Some(format!("{}; the paper lists {}", words(ours), words(paper)))
+        Some(format!("{ours}; the paper lists {paper}"))
     }
 }
 
-fn shape((samples, dims, counts): &(usize, usize, Vec<usize>)) -> String {
+impl fmt::Display for PaperShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { samples, dims, classes } = self;
+        write!(f, "{samples} samples x {dims} features x {classes} classes")
+    }
+}
+
+fn shape(samples: usize, dims: usize, counts: &[usize]) -> String {
     let sizes: Vec<_> = counts.iter().map(usize::to_string).collect();
-    format!(
-        "{samples} samples x {dims} features x {} classes (of {} samples)",
-        counts.len(),
-        sizes.join(", ")
-    )
+    let classes = format!("{} classes (of {} samples)", counts.len(), sizes.join(", "));
+    format!("{samples} samples x {dims} features x {classes}")
 }
 
 impl DataFile {
-    /// What is known of a copy with this hash: a note, or an error if only others are right.
-    pub(crate) fn recognise(&self, sha256: &str, path: &Path) -> Result<Option<String>, DataError> {
+    /// What is known of the copy at `path`: a note, or an error if only others are right.
+    pub(crate) fn recognise(&self, path: &Path) -> Result<Option<String>, DataError> {
+        if self.copies.is_empty() {
+            return Ok(None);
+        }
+        let sha256 = hex(&Sha256::digest(raw(path)?));
         if let Some(copy) = self.copies.iter().find(|copy| copy.sha256 == sha256) {
             return Ok(Some(format!("{} is {}", self.name, copy.of)));
         }
@@ -166,16 +172,14 @@ impl DataFile {
             return Err(DataError::Hash {
                 path: path.to_path_buf(),
                 what: "the file",
-                found: sha256.to_owned(),
+                found: sha256,
                 expected: known.join(" or "),
             });
         }
-        Ok((!self.copies.is_empty()).then(|| {
-            format!(
-                "{} (SHA-256 {sha256}) is none of the copies known to the manifest; its shape and \
-                 class counts are right",
-                self.name
-            )
-        }))
+        Ok(Some(format!(
+            "{} (SHA-256 {sha256}) is none of the copies known to the manifest; its shape and \
+             class counts are right",
+            self.name
+        )))
     }
 }

@@ -1,49 +1,53 @@
 //! Datasets: one file per format and per dataset, a registry, download, splits.
 //!
-//! The data's way: a [`Store`] finds (or downloads) the files a [`manifest`] names, a loader of the
-//! [`registry`] parses them into `Samples`, and `Dataset::new` checks and numbers the classes.
-//! Files of the user's own come in through [`load_files`]. [`split`] divides what was read.
+//! A [`Store`] finds (or downloads) the files that a [`manifest`] of the [`registry`] lists. [`content`]
+//! reads and unpacks them. A parser turns bytes into [`Samples`], and [`Dataset::new`] checks and numbers
+//! the classes. [`load_files`] does the same with the user's own files. [`split`] divides what was read.
 
-mod archive;
 mod binalpha;
 mod chg;
+mod cifar10;
+mod content;
 mod csv;
 mod download;
-mod embedded;
+mod dtd;
+mod encoder;
 mod error;
-mod features;
 mod files;
-mod image_sets;
+mod flowers102;
 mod images;
 mod libsvm;
 pub mod manifest;
 mod mat;
-mod news;
+mod newsgroups;
 mod npy;
+mod numbers;
+mod options;
 #[cfg(feature = "deep")]
 pub(crate) mod pth;
 pub mod registry;
 pub mod split;
 mod store;
-mod text;
 mod validation;
 
 pub use download::Progress;
-pub use error::{DataError, Place};
-pub use files::load_files;
-pub use images::{Encoder, Images};
-pub use split::{Split, folds, splits, stratified_part, subsample};
-pub use store::{Description, Fetched, Location, Store, describe, fetch, path, verify};
+pub use encoder::{Backbone, Conventions, Encoder, EncoderSpec};
+pub use error::{BadContent, DataError, Place};
+pub use files::{FileFormat, FilesSpec, load_files};
+pub use images::Images;
+pub use options::{DatasetOptions, DatasetSpec, EvaluateOn};
+pub use split::{Split, Splits, folds, splits, stratified_part, subsample};
+pub use store::{Fetched, Store};
 pub use validation::Validation;
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis, s};
 use sha2::{Digest, Sha256};
 
 use crate::memory;
-use image_sets::ImageSet;
 
 /// Most values a dataset may have as a dense matrix: 4 GiB of `f64`.
 pub(crate) const MAX_VALUES: usize = 1 << 29;
@@ -51,8 +55,7 @@ pub(crate) const MAX_VALUES: usize = 1 << 29;
 /// Most values of a dense matrix here and now: no more than [`MAX_VALUES`], nor than the memory that
 /// can be planned with. A few bytes of a sparse format can ask for any amount.
 pub(crate) fn most_values() -> usize {
-    let planned = memory::budget().and_then(|bytes| usize::try_from(bytes / 8).ok());
-    planned.map_or(MAX_VALUES, |values| values.min(MAX_VALUES))
+    memory::budget().map_or(MAX_VALUES, |bytes| MAX_VALUES.min((bytes / 8) as usize))
 }
 
 /// Labelled samples, checked: finite values, as many labels as rows, every class present.
@@ -80,37 +83,70 @@ pub struct Dataset {
     pub notes: Vec<String>,
 }
 
-/// What a loader read: samples in rows and the label of each, as written in the source.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What was read: the label of each sample as the source writes it, and rows or images.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
+    /// Samples in rows; without columns for images.
     pub x: Array2<f64>,
     pub labels: Vec<String>,
+    pub images: Option<Images>,
+    /// For data with its own split: the first this many samples are for training.
+    pub train: Option<usize>,
+    /// Remarks for the report.
+    pub notes: Vec<String>,
 }
 
 impl Samples {
-    /// The rows of `self`, then those of `other`; the narrower one is widened with zeros.
-    pub(crate) fn join(self, other: Self, path: &Path) -> Result<Self, DataError> {
-        let (rows, dims) = (self.x.nrows() + other.x.nrows(), self.x.ncols().max(other.x.ncols()));
-        let mut x = zeros(rows, dims, path)?;
-        let first = self.x.nrows();
-        x.slice_mut(ndarray::s![..first, ..self.x.ncols()]).assign(&self.x);
-        x.slice_mut(ndarray::s![first.., ..other.x.ncols()]).assign(&other.x);
-        let mut labels = self.labels;
-        labels.extend(other.labels);
-        Ok(Self { x, labels })
+    pub(crate) fn new(x: Array2<f64>, labels: Vec<String>) -> Self {
+        Self { x, labels, ..Self::default() }
+    }
+
+    pub(crate) fn of_images(images: Images, labels: Vec<String>) -> Self {
+        let x = Array2::zeros((labels.len(), 0));
+        Self { x, labels, images: Some(images), ..Self::default() }
+    }
+
+    /// The samples of `self`, then those of `other`; narrower rows are widened with zeros.
+    pub(crate) fn join(mut self, other: Self) -> Result<Self, BadContent> {
+        let (first, rows) = (self.x.nrows(), self.x.nrows() + other.x.nrows());
+        let mut x = zeros(rows, self.x.ncols().max(other.x.ncols()))?;
+        x.slice_mut(s![..first, ..self.x.ncols()]).assign(&self.x);
+        x.slice_mut(s![first.., ..other.x.ncols()]).assign(&other.x);
+        self.x = x;
+        self.labels.extend(other.labels);
+        if let (Some(images), Some(more)) = (&mut self.images, other.images) {
+            images.extend(more);
+        }
+        Ok(self)
+    }
+
+    /// Refuses what no method could be fitted on: no rows, too few labels, values that are not finite.
+    fn check(&self) -> Result<(), BadContent> {
+        let ((rows, dims), labels) = (self.x.dim(), self.labels.len());
+        if rows == 0 || dims == 0 && self.images.is_none() {
+            let found = format!("{rows} samples of {dims} features");
+            return Err(BadContent::file(found, "at least one sample with at least one feature"));
+        }
+        if rows != labels {
+            let found = format!("{rows} samples and {labels} labels");
+            return Err(BadContent::file(found, "as many labels as samples"));
+        }
+        match self.x.indexed_iter().find(|(_, value)| !value.is_finite()) {
+            None => Ok(()),
+            Some(((row, column), value)) => {
+                let place = Place::Entry { row: row + 1, column: column + 1 };
+                Err(BadContent::new(place, format!("`{value}`"), "a finite number"))
+            }
+        }
     }
 }
 
 /// A matrix of zeros, or an error where its size is beyond reason or memory.
-pub(crate) fn zeros(rows: usize, dims: usize, path: &Path) -> Result<Array2<f64>, DataError> {
+pub(crate) fn zeros(rows: usize, dims: usize) -> Result<Array2<f64>, BadContent> {
     let most = most_values();
     let refuse = || {
-        DataError::content(
-            path,
-            Place::File,
-            format!("{rows} samples of {dims} features"),
-            format!("at most {most} values in all"),
-        )
+        let found = format!("{rows} samples of {dims} features");
+        BadContent::file(found, format!("at most {most} values in all"))
     };
     let count = rows.checked_mul(dims).filter(|count| *count <= most).ok_or_else(refuse)?;
     let mut values = Vec::new();
@@ -119,66 +155,52 @@ pub(crate) fn zeros(rows: usize, dims: usize, path: &Path) -> Result<Array2<f64>
     Array2::from_shape_vec((rows, dims), values).map_err(|_| refuse())
 }
 
+/// Text without the mark of UTF-8 that some programs put first.
+pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
 impl Dataset {
-    /// Numbers the classes, checks what every method relies on, and hashes. `path` is named in
-    /// errors.
+    /// Numbers the classes, checks what every method relies on, and hashes. Errors name `path`, or `test`
+    /// where a test sample is wrong.
     pub(crate) fn new(
         name: &str,
         samples: Samples,
-        fixed_train: Option<usize>,
         path: &Path,
+        test: &Path,
     ) -> Result<Self, DataError> {
-        let split = fixed_train.map(|train| (train, path));
-        Self::with_split(name, samples, path, split)
-    }
-
-    /// As [`Dataset::new`]; `split` gives the number of training samples and the path to name in errors
-    /// about the others.
-    pub(crate) fn with_split(
-        name: &str,
-        samples: Samples,
-        path: &Path,
-        split: Option<(usize, &Path)>,
-    ) -> Result<Self, DataError> {
-        let Samples { x, labels } = samples;
-        check_values(&x, labels.len(), path)?;
+        samples.check().map_err(|bad| bad.in_file(path))?;
+        let Samples { x, labels, images, train, notes } = samples;
         let (classes, y) = number_classes(&labels);
-        check_classes(&classes, &y, path, split)?;
-        let fixed_train = split.map(|(train, _)| train);
-        let hash = content_hash(&x, &y, &classes);
+        check_classes(&classes, &y, path, train.map(|train| (train, test)))?;
+        let content = content_hash(&x, &y, &classes);
+        let hash = match &images {
+            None => content,
+            Some(images) => hex(&Sha256::digest(images.hash()? + &content)),
+        };
         Ok(Self {
             name: name.to_owned(),
             x,
             y,
             classes,
             hash,
-            fixed_train,
-            images: None,
+            fixed_train: train,
+            images: images.map(Arc::new),
             validation: None,
             encoder: None,
-            notes: Vec::new(),
+            notes,
         })
     }
 
-    /// Images with their labels; `x` has no columns until an encoder fills it.
-    pub(crate) fn of_images(name: &str, set: ImageSet, path: &Path) -> Result<Self, DataError> {
-        let (classes, y) = number_classes(&set.labels);
-        check_classes(&classes, &y, path, Some((set.train, path)))?;
-        let mut hash = Sha256::new();
-        hash.update(set.images.hash()?);
-        hash.update(content_hash(&Array2::zeros((y.len(), 0)), &y, &classes));
-        Ok(Self {
-            name: name.to_owned(),
-            x: Array2::zeros((y.len(), 0)),
-            y,
-            classes,
-            hash: hex(&hash.finalize()),
-            fixed_train: Some(set.train),
-            images: Some(Arc::new(set.images)),
-            validation: None,
-            encoder: None,
-            notes: set.notes,
-        })
+    /// The samples at `indices`, as if they had been read alone.
+    fn part(&self, indices: &[usize]) -> Samples {
+        Samples {
+            x: self.x.select(Axis(0), indices),
+            labels: indices.iter().map(|&i| self.classes[self.y[i]].clone()).collect(),
+            images: self.images.as_ref().map(|images| images.select(indices)),
+            train: None,
+            notes: self.notes.clone(),
+        }
     }
 
     /// The same samples as the vectors that `encoder`, of this hash, made of them.
@@ -211,59 +233,26 @@ pub(crate) fn counts(y: &[usize], classes: usize) -> Vec<usize> {
     counts
 }
 
-fn check_values(x: &Array2<f64>, labels: usize, path: &Path) -> Result<(), DataError> {
-    let (rows, dims) = x.dim();
-    if rows == 0 || dims == 0 {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            format!("{rows} samples of {dims} features"),
-            "at least one sample with at least one feature",
-        ));
-    }
-    if rows != labels {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            format!("{rows} samples and {labels} labels"),
-            "as many labels as samples",
-        ));
-    }
-    match x.indexed_iter().find(|(_, value)| !value.is_finite()) {
-        None => Ok(()),
-        Some(((row, column), value)) => Err(DataError::content(
-            path,
-            Place::Entry { row: row + 1, column: column + 1 },
-            format!("`{value}`"),
-            "a finite number",
-        )),
-    }
-}
-
 /// Classes in order and the class of each sample. Labels that are all numbers are sorted as numbers
 /// and written in one way (`1`, `+1` and `1.0` are the same class); others are sorted as text.
 fn number_classes(labels: &[String]) -> (Vec<String>, Vec<usize>) {
-    let numbers: Option<Vec<f64>> = labels.iter().map(|label| finite(label)).collect();
-    match numbers {
+    match labels.iter().map(|label| finite(label)).collect::<Option<Vec<f64>>>() {
         Some(numbers) => {
-            let mut sorted = numbers.clone();
-            sorted.sort_by(f64::total_cmp);
-            sorted.dedup();
-            let y = numbers
-                .iter()
-                .map(|number| sorted.partition_point(|class| class < number))
-                .collect();
-            (sorted.iter().map(f64::to_string).collect(), y)
+            let (classes, y) = distinct(&numbers, f64::total_cmp);
+            (classes.iter().map(f64::to_string).collect(), y)
         }
-        None => {
-            let mut sorted: Vec<&String> = labels.iter().collect();
-            sorted.sort();
-            sorted.dedup();
-            let y =
-                labels.iter().map(|label| sorted.partition_point(|class| *class < label)).collect();
-            (sorted.into_iter().cloned().collect(), y)
-        }
+        None => distinct(labels, String::cmp),
     }
+}
+
+/// The distinct items in order, and which of them each item is.
+fn distinct<T: Clone>(items: &[T], compare: fn(&T, &T) -> Ordering) -> (Vec<T>, Vec<usize>) {
+    let mut sorted = items.to_vec();
+    sorted.sort_by(compare);
+    sorted.dedup_by(|a, b| compare(a, b).is_eq());
+    let place = |item| sorted.partition_point(|other| compare(other, item).is_lt());
+    let places = items.iter().map(place).collect();
+    (sorted, places)
 }
 
 /// The label as a finite number, with zero unsigned.
@@ -272,6 +261,7 @@ fn finite(label: &str) -> Option<f64> {
     number.is_finite().then_some(number + 0.0)
 }
 
+/// Refuses a single class, a class without training samples, and a class of one sample.
 fn check_classes(
     classes: &[String],
     y: &[usize],
@@ -279,33 +269,25 @@ fn check_classes(
     split: Option<(usize, &Path)>,
 ) -> Result<(), DataError> {
     if let [only] = classes {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            format!("only one class, `{only}`"),
-            "at least two classes",
-        ));
+        let found = format!("only one class, `{only}`");
+        return Err(DataError::content(path, found, "at least two classes"));
     }
-    if let Some((train, test_path)) = split {
-        let in_train = counts(&y[..train], classes.len());
-        if let Some(class) = in_train.iter().position(|&count| count == 0) {
-            return Err(DataError::content(
-                test_path,
-                Place::File,
-                format!("class `{}`, of which there is no training sample", classes[class]),
-                "no class but those of the training samples",
-            ));
-        }
+    let class_with = |y: &[usize], count| {
+        let place = counts(y, classes.len()).iter().position(|&found| found == count);
+        place.map(|class| &classes[class])
+    };
+    if let Some((train, test)) = split
+        && let Some(class) = class_with(&y[..train.min(y.len())], 0)
+    {
+        let found = format!("class `{class}`, of which there is no training sample");
+        return Err(DataError::content(test, found, "no class but those of the training samples"));
     }
-    let in_all = counts(y, classes.len());
-    match in_all.iter().position(|&count| count == 1) {
+    match class_with(y, 1) {
         None => Ok(()),
-        Some(class) => Err(DataError::content(
-            path,
-            Place::File,
-            format!("a single sample of class `{}`", classes[class]),
-            "at least two samples of every class",
-        )),
+        Some(class) => {
+            let found = format!("a single sample of class `{class}`");
+            Err(DataError::content(path, found, "at least two samples of every class"))
+        }
     }
 }
 
@@ -344,14 +326,12 @@ mod tests {
     use super::*;
 
     fn samples(labels: &[&str]) -> Samples {
-        Samples {
-            x: Array2::from_shape_fn((labels.len(), 2), |(i, j)| (i + j) as f64),
-            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
-        }
+        let x = Array2::from_shape_fn((labels.len(), 2), |(i, j)| (i + j) as f64);
+        Samples::new(x, labels.iter().map(|label| (*label).to_owned()).collect())
     }
 
     fn dataset(labels: &[&str]) -> Result<Dataset, DataError> {
-        Dataset::new("t", samples(labels), None, Path::new("t"))
+        Dataset::new("t", samples(labels), Path::new("t"), Path::new("t"))
     }
 
     #[test]
@@ -377,15 +357,15 @@ mod tests {
         assert_ne!(base.hash, dataset(&["1", "1", "3", "3"]).unwrap().hash);
         let mut other = samples(&["1", "1", "2", "2"]);
         other.x[[0, 0]] = 1e-300;
-        let other = Dataset::new("t", other, None, Path::new("t")).unwrap();
+        let other = Dataset::new("t", other, Path::new("t"), Path::new("t")).unwrap();
         assert_ne!(base.hash, other.hash);
     }
 
     #[test]
     fn a_test_class_must_be_in_the_training_part() {
         let refused = |labels: &[&str], train| {
-            let split = Some((train, Path::new("test")));
-            let outcome = Dataset::with_split("t", samples(labels), Path::new("train"), split);
+            let samples = Samples { train: Some(train), ..samples(labels) };
+            let outcome = Dataset::new("t", samples, Path::new("train"), Path::new("test"));
             outcome.unwrap_err().to_string()
         };
         // One sample of it or two: the test file is to blame.

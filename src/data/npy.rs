@@ -1,234 +1,197 @@
-//! NumPy's `.npy`: a short header in Python's notation, then the values.
+//! NumPy's `.npy`, a short header in Python's notation and then the values, and `.npz`, a zip archive
+//! of such arrays.
 //!
 //! Read here rather than by a crate because features of networks are commonly stored as `float16`,
 //! and because nothing may be allocated that the file is too short to fill.
 
-use std::fs;
-use std::path::Path;
+use std::io::{Cursor, Read};
 
 use ndarray::{Array2, ShapeBuilder};
+use zip::ZipArchive;
 
-use super::MAX_VALUES;
-use super::error::{DataError, Place, quote};
+use super::error::{BadContent, Place, quote};
+use super::numbers::{Kind, decode};
+use super::{MAX_VALUES, Samples};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// Names of the arrays in an `.npz` archive.
+const SAMPLES: [&str; 4] = ["x", "X", "data", "features"];
+const LABELS: [&str; 4] = ["y", "Y", "labels", "target"];
 
-/// An array of any supported type: its shape, its order and its bytes.
-pub(crate) struct Npy<'a> {
-    kind: Kind,
+/// Samples in rows; dimensions beyond the first are flattened.
+pub(crate) fn matrix(file: &[u8]) -> Result<Array2<f64>, BadContent> {
+    let array = Array::parse(file)?;
+    let (rows, dims) = match array.shape[..] {
+        [rows, dims] => (rows, dims),
+        [rows, ref rest @ ..] if !rest.is_empty() && !array.fortran => {
+            (rows, rest.iter().product())
+        }
+        _ => return Err(array.refuse("samples in rows, an array of two dimensions")),
+    };
+    if rows.saturating_mul(dims) > MAX_VALUES {
+        return Err(array.refuse(&format!("at most {MAX_VALUES} values")));
+    }
+    Array2::from_shape_vec((rows, dims).set_f(array.fortran), array.numbers()?)
+        .map(|x| x.as_standard_layout().into_owned())
+        .map_err(|error| array.refuse(&error.to_string()))
+}
+
+/// One label per sample.
+pub(crate) fn labels(file: &[u8]) -> Result<Vec<String>, BadContent> {
+    let array = Array::parse(file)?;
+    if array.shape.iter().filter(|&&n| n != 1).count() > 1 {
+        return Err(array.refuse("one label per sample, an array of one dimension"));
+    }
+    if let Values::Text(_) = array.values {
+        return Ok(array.bytes.chunks_exact(array.width).map(|bytes| array.text(bytes)).collect());
+    }
+    let numbers = array.numbers()?;
+    match numbers.iter().position(|number| !number.is_finite()) {
+        None => Ok(numbers.iter().map(f64::to_string).collect()),
+        Some(at) => {
+            let found = format!("label `{}` of sample {}", numbers[at], at + 1);
+            Err(BadContent::file(found, "a finite label"))
+        }
+    }
+}
+
+/// Samples as `x` and labels as `y` of an `.npz` archive, or under one of their usual other names.
+pub(crate) fn archive(file: &[u8]) -> Result<Samples, BadContent> {
+    let mut archive = ZipArchive::new(Cursor::new(file)).map_err(|error| {
+        let found = format!("a file that is no zip archive ({error})");
+        BadContent::file(found, "an .npz archive")
+    })?;
+    let x = member(&mut archive, &SAMPLES, matrix)?;
+    let labels = member(&mut archive, &LABELS, labels)?;
+    Ok(Samples::new(x, labels))
+}
+
+/// The first array of the archive that has one of `names`.
+fn member<T>(
+    archive: &mut ZipArchive<Cursor<&[u8]>>,
+    names: &[&str],
+    parse: fn(&[u8]) -> Result<T, BadContent>,
+) -> Result<T, BadContent> {
+    let mut entries = names.iter().map(|name| (*name, format!("{name}.npy")));
+    let Some((name, entry)) = entries.find(|(_, entry)| archive.index_for_name(entry).is_some())
+    else {
+        let quoted = |name: &str| format!("`{}`", name.trim_end_matches(".npy"));
+        let mut present: Vec<_> = archive.file_names().take(20).map(quoted).collect();
+        present.sort();
+        let found = match &present[..] {
+            [] => "no array".to_owned(),
+            _ => format!("only {}", present.join(", ")),
+        };
+        let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+        return Err(BadContent::file(found, format!("an array called {}", names.join(" or "))));
+    };
+    let damaged = |error: String| {
+        BadContent::variable(name, format!("damaged data ({error})"), "an intact archive")
+    };
+    // The size in the archive's directory is only a claim: read on, but never past the limit.
+    let limit = 8 * MAX_VALUES as u64;
+    let entry = archive.by_name(&entry).map_err(|error| damaged(error.to_string()))?;
+    let mut bytes = Vec::new();
+    entry.take(limit).read_to_end(&mut bytes).map_err(|error| damaged(error.to_string()))?;
+    parse(&bytes).map_err(|bad| bad.in_array(name))
+}
+
+/// An array of any supported type.
+struct Array<'a> {
+    values: Values,
+    /// Bytes of a value.
     width: usize,
     big_endian: bool,
     fortran: bool,
     shape: Vec<usize>,
     bytes: &'a [u8],
-    path: &'a Path,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Float,
-    Signed,
-    Unsigned,
-    Bool,
-    /// `U`: four bytes a character.
-    Unicode,
-    /// `S`: one byte a character.
-    Bytes,
+enum Values {
+    Numbers(Kind),
+    /// Texts of one byte (`S`) or four bytes (`U`) a character.
+    Text(usize),
 }
 
-/// The whole file, refused where it is larger than any dataset may be.
-pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
-    let size = fs::metadata(path).map_err(|error| DataError::read(path, error))?.len();
-    if size > 8 * MAX_VALUES as u64 {
-        return Err(DataError::content(
-            path,
-            Place::File,
-            format!("{size} bytes"),
-            format!("at most {}", 8 * MAX_VALUES),
-        ));
-    }
-    fs::read(path).map_err(|error| DataError::read(path, error))
-}
-
-impl<'a> Npy<'a> {
-    /// Reads the header and checks that the values are all there. `path` is named in errors.
-    pub(crate) fn parse(file: &'a [u8], path: &'a Path) -> Result<Self, DataError> {
-        if file.is_empty() {
-            let expected = "a NumPy array";
-            return Err(DataError::content(path, Place::File, "an empty file", expected));
-        }
-        let (header, start) = header(file).map_err(|bad| bad.at(path))?;
-        let at_header = |found: String, expected: &str| {
-            DataError::content(
-                path,
-                Place::Byte(start as u64 - header.len() as u64),
-                found,
-                expected,
-            )
+impl<'a> Array<'a> {
+    /// Reads the header and checks that the values are all there.
+    fn parse(file: &'a [u8]) -> Result<Self, BadContent> {
+        let (header, bytes) = split_header(file)?;
+        let start = (file.len() - bytes.len()) as u64;
+        let bad = |found: String, expected: &str| {
+            BadContent::new(Place::Byte(start - header.len() as u64), found, expected)
         };
-        let missing =
-            |key: &str| at_header(format!("a header without `{key}`"), "a complete header");
-        let descr = value_of(header, "descr").ok_or_else(|| missing("descr"))?;
-        let (kind, width, big_endian) = element(descr).ok_or_else(|| {
+        let value = |key: &str| {
+            let missing = || bad(format!("a header without `{key}`"), "a complete header");
+            value_of(header, key).ok_or_else(missing)
+        };
+        let descr = value("descr")?;
+        let (values, width, big_endian) = element(descr).ok_or_else(|| {
             let found = format!("values of type {}", quote(descr.as_bytes()));
-            at_header(found, "float16, float32, float64, an integer, bool or text type")
+            bad(found, "float16, float32, float64, an integer, bool or text type")
         })?;
-        let fortran = value_of(header, "fortran_order").ok_or_else(|| missing("fortran_order"))?;
-        let shape = value_of(header, "shape").ok_or_else(|| missing("shape"))?;
-        let shape = dimensions(shape).ok_or_else(|| {
-            at_header(format!("shape {}", quote(shape.as_bytes())), "a tuple of whole numbers")
+        let fortran = value("fortran_order")? == "True";
+        let tuple = value("shape")?;
+        let shape = dimensions(tuple).ok_or_else(|| {
+            bad(format!("shape {}", quote(tuple.as_bytes())), "a tuple of whole numbers")
         })?;
         let wanted = shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
-        let bytes = &file[start..];
         if wanted != Some(bytes.len()) {
             let wanted = wanted.map_or_else(|| "more than fit".to_owned(), |n| n.to_string());
-            return Err(DataError::content(
-                path,
-                Place::Byte(start as u64),
-                format!("{} bytes of values", bytes.len()),
-                format!("{wanted} for shape {shape:?} of {width} bytes each"),
-            ));
+            let found = format!("{} bytes of values", bytes.len());
+            let expected = format!("{wanted} for shape {shape:?} of {width} bytes each");
+            return Err(BadContent::new(Place::Byte(start), found, expected));
         }
-        Ok(Self { kind, width, big_endian, fortran: fortran == "True", shape, bytes, path })
+        Ok(Self { values, width, big_endian, fortran, shape, bytes })
     }
 
-    /// The array as samples in rows; dimensions beyond the first are flattened.
-    pub(crate) fn matrix(&self) -> Result<Array2<f64>, DataError> {
-        let (rows, dims) = match self.shape[..] {
-            [rows, dims] => (rows, dims),
-            [rows, ref rest @ ..] if !rest.is_empty() && !self.fortran => {
-                (rows, rest.iter().product())
-            }
-            _ => {
-                return Err(self.refuse(
-                    format!("an array of shape {:?}", self.shape),
-                    "samples in rows, an array of two dimensions",
-                ));
-            }
-        };
-        if rows.checked_mul(dims).is_none_or(|count| count > MAX_VALUES) {
-            let expected = format!("at most {MAX_VALUES} values");
-            return Err(self.refuse(format!("{rows} x {dims} values"), &expected));
-        }
-        let numbers = self.numbers()?;
-        Array2::from_shape_vec((rows, dims).set_f(self.fortran), numbers)
-            .map(|x| x.as_standard_layout().into_owned())
-            .map_err(|error| self.refuse(error.to_string(), "samples in rows"))
-    }
-
-    /// The array as one label per sample.
-    pub(crate) fn labels(&self) -> Result<Vec<String>, DataError> {
-        if self.shape.iter().filter(|&&n| n != 1).count() > 1 {
-            let found = format!("an array of shape {:?}", self.shape);
-            return Err(self.refuse(found, "one label per sample, an array of one dimension"));
-        }
-        match self.kind {
-            Kind::Unicode | Kind::Bytes => {
-                Ok(self.bytes.chunks_exact(self.width).map(|chunk| self.text(chunk)).collect())
-            }
-            _ => {
-                let numbers = self.numbers()?;
-                match numbers.iter().position(|number| !number.is_finite()) {
-                    None => Ok(numbers.iter().map(f64::to_string).collect()),
-                    Some(at) => Err(self.refuse(
-                        format!("label `{}` of sample {}", numbers[at], at + 1),
-                        "a finite label",
-                    )),
-                }
-            }
+    fn numbers(&self) -> Result<Vec<f64>, BadContent> {
+        match self.values {
+            Values::Numbers(kind) => Ok(decode(kind, self.width, self.big_endian, self.bytes)),
+            Values::Text(_) => Err(BadContent::file("text", "numbers")),
         }
     }
 
-    fn numbers(&self) -> Result<Vec<f64>, DataError> {
-        let decode: fn([u8; 8]) -> f64 = match (self.kind, self.width) {
-            (Kind::Float, 2) => |b| half(u16::from_le_bytes([b[0], b[1]])),
-            (Kind::Float, 4) => |b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
-            (Kind::Float, _) => f64::from_le_bytes,
-            (Kind::Signed, 1) => |b| f64::from(i8::from_le_bytes([b[0]])),
-            (Kind::Signed, 2) => |b| f64::from(i16::from_le_bytes([b[0], b[1]])),
-            (Kind::Signed, 4) => |b| f64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]])),
-            (Kind::Signed, _) => |b| i64::from_le_bytes(b) as f64,
-            (Kind::Unsigned | Kind::Bool, _) => |b| u64::from_le_bytes(b) as f64,
-            (Kind::Unicode | Kind::Bytes, _) => {
-                return Err(self.refuse("text".to_owned(), "numbers"));
-            }
-        };
-        let number = |chunk: &[u8]| {
-            let mut bytes = [0; 8];
-            bytes[..self.width].copy_from_slice(chunk);
-            if self.big_endian {
-                bytes[..self.width].reverse();
-            }
-            decode(bytes)
-        };
-        Ok(self.bytes.chunks_exact(self.width).map(number).collect())
-    }
-
-    fn text(&self, chunk: &[u8]) -> String {
-        let text: String = match self.kind {
-            Kind::Bytes => String::from_utf8_lossy(chunk).into_owned(),
-            _ => chunk
-                .chunks_exact(4)
-                .map(|c| {
-                    let mut code = [c[0], c[1], c[2], c[3]];
-                    if self.big_endian {
-                        code.reverse();
-                    }
-                    char::from_u32(u32::from_le_bytes(code)).unwrap_or(char::REPLACEMENT_CHARACTER)
-                })
+    /// A value that is text.
+    fn text(&self, bytes: &[u8]) -> String {
+        let text: String = match self.values {
+            Values::Text(4) => decode(Kind::Unsigned, 4, self.big_endian, bytes)
+                .into_iter()
+                .map(|code| char::from_u32(code as u32).unwrap_or('\u{fffd}'))
                 .collect(),
+            _ => String::from_utf8_lossy(bytes).into_owned(),
         };
         text.trim_end_matches('\0').to_owned()
     }
 
-    fn refuse(&self, found: String, expected: &str) -> DataError {
-        DataError::content(self.path, Place::File, found, expected)
+    /// An error about the shape.
+    fn refuse(&self, expected: &str) -> BadContent {
+        BadContent::file(format!("an array of shape {:?}", self.shape), expected)
     }
 }
 
-/// A header that cannot be read.
-struct BadHeader {
-    offset: u64,
-    found: String,
-    expected: &'static str,
-}
-
-impl BadHeader {
-    fn at(self, path: &Path) -> DataError {
-        DataError::content(path, Place::Byte(self.offset), self.found, self.expected)
-    }
-}
-
-/// The header's text and where the values begin.
-fn header(file: &[u8]) -> Result<(&str, usize), BadHeader> {
-    let bad = |offset: usize, found: String, expected| BadHeader {
-        offset: offset as u64,
-        found,
-        expected,
+/// The header's text and the bytes of the values.
+fn split_header(file: &[u8]) -> Result<(&str, &[u8]), BadContent> {
+    let bad = |at: usize, found: &str, expected: &str| {
+        BadContent::new(Place::Byte(at as u64), found, expected)
     };
-    if !file.starts_with(MAGIC) {
-        let found = quote(&file[..file.len().min(6)]);
-        return Err(bad(0, found, "the magic bytes of a NumPy array"));
-    }
-    let (length, start): (usize, usize) = match file {
-        [_, _, _, _, _, _, 1, _, a, b, ..] => (usize::from(u16::from_le_bytes([*a, *b])), 10),
-        [_, _, _, _, _, _, 2 | 3, _, a, b, c, d, ..] => {
-            (u32::from_le_bytes([*a, *b, *c, *d]) as usize, 12)
-        }
-        [_, _, _, _, _, _, version, ..] if !(1..=3).contains(version) => {
-            return Err(bad(6, format!("version {version}"), "version 1, 2 or 3"));
-        }
-        _ => {
-            return Err(bad(file.len(), "the end of the file".to_owned(), "a header"));
-        }
+    let Some(rest) = file.strip_prefix(MAGIC) else {
+        let found = quote(&file[..file.len().min(MAGIC.len())]);
+        return Err(bad(0, &found, "the magic bytes of a NumPy array"));
     };
-    let text = start.checked_add(length).and_then(|end| file.get(start..end)).ok_or_else(|| {
-        let found = format!("a header of {length} bytes in a file of {}", file.len());
-        bad(start - 2, found, "a complete file")
-    })?;
-    let text =
-        std::str::from_utf8(text).map_err(|_| bad(start, quote(text), "a header of plain text"))?;
-    Ok((text, start + length))
+    let (length, rest) = match rest {
+        [1, _, a, b, rest @ ..] => (u32::from_le_bytes([*a, *b, 0, 0]), rest),
+        [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
+        [version, ..] if !(1..=3).contains(version) => {
+            return Err(bad(6, &format!("version {version}"), "version 1, 2 or 3"));
+        }
+        _ => (1, &[][..]),
+    };
+    let Some((text, values)) = rest.split_at_checked(length as usize) else {
+        return Err(bad(file.len(), "the end of the file in its header", "a complete file"));
+    };
+    let refuse = |_| bad(file.len() - rest.len(), &quote(text), "a header of plain text");
+    Ok((str::from_utf8(text).map_err(refuse)?, values))
 }
 
 /// The text of `key`'s value in a Python dictionary: a quoted string's inside, a tuple's inside, or
@@ -237,66 +200,53 @@ fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let after = ['\'', '"'].iter().find_map(|quote| {
         let (_, after) = header.split_once(&format!("{quote}{key}{quote}"))?;
         after.trim_start().strip_prefix(':')
-    })?;
-    let after = after.trim_start();
-    let mut chars = after.chars();
-    let end = match chars.next()? {
+    });
+    let after = after?.trim_start();
+    let end = match after.chars().next()? {
         open @ ('\'' | '"') => open,
         '(' => ')',
         _ => return after.split([',', '}']).next().map(str::trim),
     };
-    chars.as_str().split_once(end).map(|(value, _)| value)
+    after[1..].split_once(end).map(|(value, _)| value)
 }
 
-/// Kind, width and byte order of a type such as `<f8`.
-fn element(descr: &str) -> Option<(Kind, usize, bool)> {
-    let mut chars = descr.chars();
-    let big_endian = match chars.next()? {
-        '<' | '|' => false,
-        '=' => cfg!(target_endian = "big"),
-        '>' => true,
+/// What a type such as `<f8` is: the values, the bytes of each, and whether they are big-endian.
+fn element(descr: &str) -> Option<(Values, usize, bool)> {
+    let (order, rest) = descr.split_at_checked(1)?;
+    let (letter, size) = rest.split_at_checked(1)?;
+    let big_endian = match order {
+        "<" | "|" => false,
+        "=" => cfg!(target_endian = "big"),
+        ">" => true,
         _ => return None,
     };
-    let letter = chars.next()?;
-    let size: usize = chars.as_str().parse().ok()?;
-    let (kind, width) = match (letter, size) {
-        ('f', 2 | 4 | 8) => (Kind::Float, size),
-        ('i', 1 | 2 | 4 | 8) => (Kind::Signed, size),
-        ('u', 1 | 2 | 4 | 8) => (Kind::Unsigned, size),
-        ('b', 1) => (Kind::Bool, 1),
-        ('U', 1..=10_000) => (Kind::Unicode, 4 * size),
-        ('S', 1..=10_000) => (Kind::Bytes, size),
+    let (values, width) = match (letter, size.parse().ok()?) {
+        ("f", width @ (2 | 4 | 8)) => (Values::Numbers(Kind::Float), width),
+        ("i", width @ (1 | 2 | 4 | 8)) => (Values::Numbers(Kind::Signed), width),
+        ("u", width @ (1 | 2 | 4 | 8)) => (Values::Numbers(Kind::Unsigned), width),
+        ("b", 1) => (Values::Numbers(Kind::Unsigned), 1),
+        ("U", length @ 1..=10_000) => (Values::Text(4), 4 * length),
+        ("S", length @ 1..=10_000) => (Values::Text(1), length),
         _ => return None,
     };
-    Some((kind, width, big_endian))
+    Some((values, width, big_endian))
 }
 
 fn dimensions(tuple: &str) -> Option<Vec<usize>> {
-    tuple
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .map(|part| part.parse().ok())
-        .collect()
-}
-
-/// An IEEE half: 1 bit sign, 5 bits exponent, 10 bits fraction.
-fn half(bits: u16) -> f64 {
-    let fraction = f64::from(bits & 0x3ff) / 1024.0;
-    let magnitude = match (bits >> 10) & 0x1f {
-        0 => fraction * 2f64.powi(-14),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        exponent => (1.0 + fraction) * 2f64.powi(i32::from(exponent) - 15),
-    };
-    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+    let parts = tuple.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts.map(|part| part.parse().ok()).collect()
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+pub(crate) use tests::npy;
+
+#[cfg(test)]
+mod tests {
     use super::*;
     use ndarray::array;
     use proptest::prelude::*;
+    use std::io::Write;
+    use std::path::Path;
 
     /// A version 1 file as NumPy writes it.
     pub(crate) fn npy(descr: &str, fortran: bool, shape: &str, bytes: &[u8]) -> Vec<u8> {
@@ -316,9 +266,7 @@ pub(crate) mod tests {
     }
 
     fn matrix(file: &[u8]) -> Result<Array2<f64>, String> {
-        Npy::parse(file, Path::new("a.npy"))
-            .and_then(|array| array.matrix())
-            .map_err(|error| error.to_string())
+        super::matrix(file).map_err(|bad| bad.in_file(Path::new("a.npy")).to_string())
     }
 
     #[test]
@@ -342,15 +290,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn halves_keep_their_value() {
-        assert_eq!(half(0x0001), 2f64.powi(-24));
-        assert_eq!(half(0x7bff), 65504.0);
-        assert_eq!(half(0xc100), -2.5);
-        assert_eq!(half(0x7c00), f64::INFINITY);
-        assert!(half(0x7e00).is_nan());
-    }
-
-    #[test]
     fn fortran_order_is_transposed() {
         let file = npy("|u1", true, "(2, 3)", &[1, 4, 2, 5, 3, 6]);
         assert_eq!(matrix(&file).unwrap(), array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
@@ -358,7 +297,7 @@ pub(crate) mod tests {
 
     #[test]
     fn labels_may_be_numbers_or_text() {
-        let labels = |file: &[u8]| Npy::parse(file, Path::new("a")).unwrap().labels().unwrap();
+        let labels = |file: &[u8]| labels(file).unwrap();
         assert_eq!(labels(&npy("|u1", false, "(3,)", &[7, 0, 7])), ["7", "0", "7"]);
         assert_eq!(labels(&npy("|S2", false, "(2,)", b"ab\0c")), ["ab", "\0c"]);
         let wide: Vec<u8> = "aé".chars().flat_map(|c| (c as u32).to_le_bytes()).collect();
@@ -380,6 +319,57 @@ pub(crate) mod tests {
         assert!(matrix(&complex).unwrap_err().contains("`<c16`"));
     }
 
+    fn zip(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in members {
+            zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn reads_samples_and_labels() {
+        let file = zip(&[
+            ("labels.npy", npy("|u1", false, "(2,)", &[3, 4])),
+            ("X.npy", npy("|u1", false, "(2, 2)", &[1, 2, 3, 4])),
+        ]);
+        let samples = archive(&file).unwrap();
+        assert_eq!(samples.x, ndarray::array![[1.0, 2.0], [3.0, 4.0]]);
+        assert_eq!(samples.labels, ["3", "4"]);
+    }
+
+    #[test]
+    fn names_what_is_missing() {
+        let file = zip(&[("X.npy", npy("|u1", false, "(1, 1)", &[1]))]);
+        let error = sentence(&file);
+        assert!(
+            error.ends_with(
+                "found only `X`, expected an array called `y` or `Y` or `labels` or `target`"
+            ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_cut_archive_is_an_error() {
+        let file = zip(&[("X.npy", npy("|u1", false, "(1, 1)", &[1]))]);
+        let error = sentence(&file[..file.len() / 2]);
+        assert!(error.starts_with("a.npz: found a file that is no zip archive"), "{error}");
+    }
+
+    #[test]
+    fn an_array_that_is_damaged_is_named() {
+        let whole = npy("|u1", false, "(2, 2)", &[1, 2, 3, 4]);
+        let file = zip(&[("x.npy", whole[..whole.len() - 1].to_vec())]);
+        let error = sentence(&file);
+        assert!(error.starts_with("a.npz, variable `x`: found 3 bytes of values"), "{error}");
+    }
+
+    fn sentence(file: &[u8]) -> String {
+        archive(file).unwrap_err().in_file(Path::new("a.npz")).to_string()
+    }
+
     proptest! {
         #[test]
         fn damaged_files_never_panic(at in 0usize..150, byte: u8, cut in 0usize..160) {
@@ -388,7 +378,7 @@ pub(crate) mod tests {
             file[at] = byte;
             file.truncate(file.len().saturating_sub(cut % 3));
             let _ = matrix(&file);
-            let _ = Npy::parse(&file, Path::new("a")).map(|array| array.labels());
+            let _ = labels(&file);
         }
     }
 }

@@ -5,15 +5,56 @@
 
 use std::path::Path;
 
-use ndarray::Axis;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::DataError;
-use super::image_sets::ImageSet;
-use super::{Dataset, Images, Samples, counts, hex};
-use crate::spec::Splits;
+use super::{Dataset, counts, hex};
 use npsvc::seed::{Seed, shuffle};
+
+/// The outer splits, the same for every method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Splits {
+    /// How many random splits.
+    #[schemars(range(min = 1, max = 10000))]
+    pub repeats: usize,
+    /// Share of the samples used for training; rounded down, as in the paper.
+    #[schemars(range(min = 0.01, max = 0.99))]
+    pub train_fraction: f64,
+    /// Keep class shares equal in both parts. The paper does not.
+    pub stratified: bool,
+    /// Train each network this many times on a dataset's own split, with other initial weights, order
+    /// and dropout. Methods without a training seed run once.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 100))]
+    pub seeds: usize,
+}
+
+fn is_one(count: &usize) -> bool {
+    *count == 1
+}
+
+impl Default for Splits {
+    fn default() -> Self {
+        Self { repeats: 10, train_fraction: 0.6, stratified: false, seeds: 1 }
+    }
+}
+
+impl Splits {
+    /// Whether split `k` of both has the same samples.
+    pub fn draw_alike(&self, other: &Self) -> bool {
+        self.train_fraction == other.train_fraction && self.stratified == other.stratified
+    }
+
+    /// Training samples of `n`.
+    pub fn train_size(&self, n: usize) -> usize {
+        // The small addend keeps 0.29 * 100 = 28.999999999999996 from losing a sample.
+        (self.train_fraction * n as f64 + 1e-9).floor() as usize
+    }
+}
 
 /// A division into training and test samples, both ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,39 +144,11 @@ pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset,
     let seed = seed.child("subsample").child(&dataset.name);
     let mut kept = stratified_part(&dataset.y[..candidates], size, &seed);
     kept.extend(candidates..dataset.y.len());
-    if let Some(images) = &dataset.images {
-        return part_of_images(dataset, images, &kept, size);
-    }
-    let samples = Samples {
-        x: dataset.x.select(Axis(0), &kept),
-        labels: kept.iter().map(|&i| dataset.classes[dataset.y[i]].clone()).collect(),
-    };
+    let mut samples = dataset.part(&kept);
+    samples.train = dataset.fixed_train.map(|_| size);
+    samples.notes.push(format!("a stratified random part: {size} of {candidates} samples"));
     let name = format!("{} with {size} samples", dataset.name);
-    let mut part =
-        Dataset::new(&dataset.name, samples, dataset.fixed_train.map(|_| size), Path::new(&name))?;
-    part.notes.clone_from(&dataset.notes);
-    part.notes.push(format!("a stratified random part: {size} of {candidates} samples"));
-    Ok(part)
-}
-
-fn part_of_images(
-    dataset: &Dataset,
-    images: &Images,
-    kept: &[usize],
-    size: usize,
-) -> Result<Dataset, DataError> {
-    let set = ImageSet {
-        images: images.select(kept),
-        labels: kept.iter().map(|&i| dataset.classes[dataset.y[i]].clone()).collect(),
-        train: size,
-        notes: dataset.notes.clone(),
-    };
-    let mut part = Dataset::of_images(&dataset.name, set, Path::new(&dataset.name))?;
-    part.notes.push(format!(
-        "a stratified random part: {size} of {} samples",
-        dataset.fixed_train.unwrap_or(dataset.y.len())
-    ));
-    Ok(part)
+    Dataset::new(&dataset.name, samples, Path::new(&name), Path::new(&name))
 }
 
 /// `k` disjoint lists of indices that together are all of `y`, each class spread evenly over them
@@ -227,6 +240,7 @@ fn permutation(n: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Samples;
     use ndarray::Array2;
     use proptest::prelude::*;
 
@@ -237,7 +251,7 @@ mod tests {
             .flat_map(|(class, &n)| std::iter::repeat_n(class.to_string(), n))
             .collect();
         let x = Array2::from_shape_fn((labels.len(), 1), |(i, _)| i as f64);
-        Dataset::new(name, Samples { x, labels }, None, Path::new(name)).unwrap()
+        Dataset::new(name, Samples::new(x, labels), Path::new(name), Path::new(name)).unwrap()
     }
 
     fn sizes(n: usize) -> (usize, usize) {

@@ -3,60 +3,44 @@
 //! It is not part of a dataset or of its hash, unless an experiment asks for it: `select: {on: validation}`
 //! chooses parameters on it, and `evaluate_on: validation` puts it in the place of the test samples.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
-use ndarray::{Array2, Axis, concatenate};
+use ndarray::{Axis, concatenate};
 use sha2::{Digest, Sha256};
 
-use super::error::{DataError, Place};
-use super::image_sets::ImageSet;
-use super::manifest::Manifest;
-use super::{Dataset, Images, Samples, Store, content_hash, hex};
-use crate::spec::{DatasetSpec, EvaluateOn, Experiment};
-
-/// Reads the validation part from the files of a manifest, given in its order.
-pub(crate) type ValidationLoader = fn(&Manifest, &[PathBuf]) -> Result<Part, DataError>;
-
-/// Samples for validation: vectors, or images, of which `x` has no columns yet.
-#[derive(Default)]
-pub(crate) struct Part {
-    pub x: Array2<f64>,
-    pub images: Option<Images>,
-    pub labels: Vec<String>,
-}
+use super::error::DataError;
+use super::{Dataset, DatasetSpec, EvaluateOn, Samples, Store, content_hash, hex};
 
 impl Store {
-    /// The dataset with its validation samples, where the experiment asks for them.
+    /// The dataset with its validation samples, where `spec` asks for them or parameters are chosen on them.
     pub(crate) fn with_validation(
         &self,
         dataset: Dataset,
         spec: &DatasetSpec,
-        experiment: &Experiment,
+        is_chosen: bool,
     ) -> Result<Dataset, DataError> {
-        let is_chosen = experiment.chooses_on_validation();
-        let refuse = |dataset: Dataset, problem: &str| DataError::Split {
-            dataset: dataset.name,
-            problem: problem.to_owned(),
-        };
-        match spec {
-            DatasetSpec::Files(_) if is_chosen => {
-                let problem = "files have no validation part; choose on training samples";
-                Err(refuse(dataset, problem))
-            }
-            DatasetSpec::Files(_) => Ok(dataset),
+        // The name of a registered dataset, and whether it is measured on validation samples.
+        let registered = match spec {
+            DatasetSpec::Files(_) => None,
             DatasetSpec::Registered { name, options } => {
-                match (options.evaluate_on == EvaluateOn::Validation, is_chosen) {
-                    (true, true) => {
-                        let problem = "`evaluate_on: validation` and `select: {on: validation}` \
-                                       exclude each other";
-                        Err(refuse(dataset, problem))
-                    }
-                    (true, false) => dataset.evaluated_on(self.load_validation(name)?),
-                    (false, true) => dataset.with_validation(self.load_validation(name)?),
-                    (false, false) => Ok(dataset),
-                }
+                Some((name, options.evaluate_on == EvaluateOn::Validation))
             }
-        }
+        };
+        let problem = match (registered, is_chosen) {
+            (None | Some((_, false)), false) => return Ok(dataset),
+            (Some((name, true)), false) => {
+                return dataset.evaluated_on(self.load_validation(name)?);
+            }
+            (Some((name, false)), true) => {
+                return dataset.with_validation(self.load_validation(name)?);
+            }
+            (None, true) => "files have no validation part; choose on training samples",
+            (Some((_, true)), true) => {
+                "`evaluate_on: validation` and `select: {on: validation}` exclude each other"
+            }
+        };
+        Err(DataError::Split { dataset: dataset.name, problem: problem.to_owned() })
     }
 }
 
@@ -71,98 +55,75 @@ pub struct Validation {
 impl Dataset {
     /// How many samples are for training or testing.
     pub fn own_samples(&self) -> usize {
-        let validation = self.validation.as_ref();
-        self.y.len() - validation.map_or(0, |part| part.samples)
+        self.y.len() - self.validation.as_ref().map_or(0, |part| part.samples)
     }
 
     /// The same with `part` behind the test samples.
-    pub(crate) fn with_validation(mut self, part: Part) -> Result<Self, DataError> {
-        let y = self.numbered(&part.labels)?;
+    pub(crate) fn with_validation(mut self, part: Samples) -> Result<Self, DataError> {
+        let y = self.classes_of(&part)?;
         let mut hash = Sha256::new();
         if let Some(images) = &part.images {
             hash.update(images.hash()?);
         }
         hash.update(content_hash(&part.x, &y, &self.classes));
         self.validation = Some(Validation { samples: y.len(), hash: hex(&hash.finalize()) });
-        self.x = joined(&self.x, &part.x, &self.name)?;
+        self.x = concatenate![Axis(0), self.x, part.x];
         if let (Some(images), Some(more)) = (&mut self.images, part.images) {
-            std::sync::Arc::make_mut(images).extend(more);
+            Arc::make_mut(images).extend(more);
         }
         self.y.extend(y);
         Ok(self)
     }
 
     /// The training samples, with `part` in the place of the test samples.
-    pub(crate) fn evaluated_on(self, part: Part) -> Result<Self, DataError> {
-        self.numbered(&part.labels)?;
-        let (path, train) = (PathBuf::from(&self.name), self.fixed_train.unwrap_or(0));
-        let samples: Vec<usize> = (0..train).collect();
-        let mut labels: Vec<String> =
-            (self.y[..train].iter()).map(|&l| self.classes[l].clone()).collect();
-        labels.extend(part.labels);
-        let mut dataset = match (&self.images, part.images) {
-            (Some(images), Some(more)) => {
-                let mut images = images.select(&samples);
-                images.extend(more);
-                let notes = self.notes;
-                let set = ImageSet { images, labels, train, notes };
-                Self::of_images(&self.name, set, &path)?
-            }
-            _ => {
-                let x = joined(&self.x.select(Axis(0), &samples), &part.x, &self.name)?;
-                let samples = Samples { x, labels };
-                let notes = self.notes;
-                let dataset = Self::new(&self.name, samples, Some(train), &path)?;
-                Self { notes, ..dataset }
-            }
-        };
+    pub(crate) fn evaluated_on(self, part: Samples) -> Result<Self, DataError> {
+        self.classes_of(&part)?;
+        let (path, train) = (Path::new(&self.name), self.fixed_train.unwrap_or(0));
+        let training = self.part(&(0..train).collect::<Vec<_>>());
+        let mut samples = training.join(part).map_err(|bad| bad.in_file(path))?;
+        samples.train = Some(train);
         let note = "accuracies are those on the validation samples; the test samples are not used";
-        dataset.notes.push(note.to_owned());
-        Ok(dataset)
+        samples.notes.push(note.to_owned());
+        Self::new(&self.name, samples, path, path)
     }
 
-    /// The classes of these labels, which must be known.
-    fn numbered(&self, labels: &[String]) -> Result<Vec<usize>, DataError> {
-        let number = |label: &String| {
+    /// The classes of `part`, which must be known; it must have as many features, too.
+    fn classes_of(&self, part: &Samples) -> Result<Vec<usize>, DataError> {
+        let path = Path::new(&self.name);
+        let (ours, theirs) = (self.x.ncols(), part.x.ncols());
+        if ours != theirs {
+            let found = format!("validation samples of {theirs} features");
+            return Err(DataError::content(path, found, format!("{ours}, as the others")));
+        }
+        let class = |label: &String| {
             let known = self.classes.iter().position(|class| class == label);
             known.ok_or_else(|| {
                 let found = format!("class `{label}` among the validation samples");
-                let expected = "no class but those of the training samples";
-                DataError::content(Path::new(&self.name), Place::File, found, expected)
+                DataError::content(path, found, "no class but those of the training samples")
             })
         };
-        labels.iter().map(number).collect()
+        part.labels.iter().map(class).collect()
     }
-}
-
-fn joined(first: &Array2<f64>, second: &Array2<f64>, name: &str) -> Result<Array2<f64>, DataError> {
-    concatenate(Axis(0), &[first.view(), second.view()]).map_err(|_| {
-        let found = format!("validation samples of {} features", second.ncols());
-        let expected = format!("{}, as the others", first.ncols());
-        DataError::content(Path::new(name), Place::File, found, expected)
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::splits;
-    use crate::spec::Splits;
+    use crate::data::{Splits, splits};
+    use ndarray::Array2;
     use npsvc::Seed;
 
     /// Four training and two test samples of two classes.
     fn dataset() -> Dataset {
         let x = Array2::from_shape_fn((6, 2), |(i, j)| (i * 3 + j) as f64);
         let labels = ["a", "b", "a", "b", "a", "b"].map(str::to_owned).to_vec();
-        Dataset::new("t", Samples { x, labels }, Some(4), Path::new("t")).unwrap()
+        let samples = Samples { train: Some(4), ..Samples::new(x, labels) };
+        Dataset::new("t", samples, Path::new("t"), Path::new("t")).unwrap()
     }
 
-    fn part(labels: &[&str], columns: usize) -> Part {
-        Part {
-            x: Array2::from_elem((labels.len(), columns), 7.0),
-            images: None,
-            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
-        }
+    fn part(labels: &[&str], columns: usize) -> Samples {
+        let x = Array2::from_elem((labels.len(), columns), 7.0);
+        Samples::new(x, labels.iter().map(|label| (*label).to_owned()).collect())
     }
 
     #[test]

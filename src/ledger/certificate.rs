@@ -2,6 +2,7 @@
 
 use npsvc::{Certificate, Termination};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// [`npsvc::Certificate`] as text. Records of version 0.1 have no `termination`, and a later version may
 /// know other ones; both are kept as they are.
@@ -16,6 +17,9 @@ pub struct RecordedCertificate {
     /// Why the solver stopped, such as `solved`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination: Option<String>,
+    /// What other versions write.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
 }
 
 impl RecordedCertificate {
@@ -31,7 +35,7 @@ impl From<Certificate> for RecordedCertificate {
         let Certificate { primal, dual, gap, iterations, termination } = certificate;
         let converged = certificate.converged();
         let termination = Some(termination.to_string());
-        Self { primal, dual, gap, iterations, converged, termination }
+        Self { primal, dual, gap, iterations, converged, termination, extra: Map::new() }
     }
 }
 

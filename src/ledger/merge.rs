@@ -7,9 +7,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::join::Joined;
+use indexmap::IndexSet;
+
 use super::replace::is_temporary;
-use super::{Contents, Embedding, FILE, Plan, TRACES, Writer, ledgers, provenance, read, replace};
+use super::{Embedding, FILE, Ledger, Plan, TRACES, Writer, ledgers, provenance, replace};
+use crate::error::Error;
 
 /// What merging did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,54 +26,38 @@ pub struct Merged {
     pub warnings: Vec<String>,
 }
 
-/// Why folders could not be merged.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
-pub enum MergeError {
-    #[error("there is no folder {}", .0.display())]
-    NoFolder(PathBuf),
-    #[error("{} has no {}, so it is not the results folder of a run", .0.display(), Plan::FILE)]
-    NoPlan(PathBuf),
-    #[error("{} holds the experiment `{theirs}`, but {} holds `{ours}`", .folder.display(), .first.display())]
-    #[diagnostic(help("merge folders of one experiment at a time"))]
-    Other { first: PathBuf, ours: String, folder: PathBuf, theirs: String },
-    #[error("a run is writing to {}", .0.display())]
-    #[diagnostic(help("wait for it to end; runs of shards need not be waited for"))]
-    Locked(PathBuf),
-    #[error("failed to read {}: {source}", .path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("failed to write to {}: {source}{}", .path.display(), super::remedy(source))]
-    Write { path: PathBuf, source: io::Error },
-}
-
 /// Joins all ledgers of `folders` into the one of `into`, which may be one of them.
-pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
+pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, Error> {
     let plan = common_plan(folders, into)?;
-    let write_error = |source| MergeError::Write { path: into.to_path_buf(), source };
+    let write_error = |source: io::Error| {
+        let remedy = super::remedy(&source);
+        Error::failed(format!("failed to write to {}: {source}{remedy}", into.display()))
+    };
     fs::create_dir_all(into).map_err(write_error)?;
     let target = into.join(FILE);
-    let mut writer = Writer::open(&target)
-        .map_err(write_error)?
-        .ok_or_else(|| MergeError::Locked(into.to_path_buf()))?;
-    let mut merged = Merged::default();
-    let mut joined = Joined::default();
-    let mut added = vec![];
+    let mut writer = Writer::open(&target).map_err(write_error)?.ok_or_else(|| {
+        Error::input(format!("a run is writing to {}", into.display()))
+            .with_help("wait for it to end; runs of shards need not be waited for")
+    })?;
+    let own = read(&plan, &target)?;
+    let mut merged = Merged { ledgers: usize::from(target.exists()), ..Merged::default() };
+    let (mut ledger, mut added) = (own, IndexSet::new());
     for path in sources(folders, &target)? {
-        let contents =
-            read(&path).map_err(|source| MergeError::Read { path: path.clone(), source })?;
-        refuse_other(&plan, &path, &contents)?;
+        let theirs = read(&plan, &path)?;
         merged.ledgers += usize::from(path.exists());
-        merged.warnings.extend(contents.warnings);
-        let taken = joined.add(contents.records);
-        if path != target {
-            added.extend(taken);
+        ledger.warnings.extend(theirs.warnings.iter().cloned());
+        for record in theirs.into_records() {
+            let cell = record.cell.clone();
+            if ledger.improve(record) {
+                added.insert(cell);
+            }
         }
     }
-    added.sort_unstable();
-    added.dedup();
     merged.added = added.len();
-    merged.cells = joined.records.len();
-    let records = added.iter().map(|&index| &joined.records[index]);
+    merged.cells = ledger.records().len();
+    let records = added.iter().filter_map(|cell| ledger.get(cell));
     writer.append_all(records).map_err(write_error)?;
+    merged.warnings = ledger.warnings;
     for folder in folders {
         for kind in [TRACES, Embedding::FOLDER] {
             copy_files(&folder.join(kind), &into.join(kind)).map_err(write_error)?;
@@ -82,25 +68,34 @@ pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, MergeError> {
     Ok(merged)
 }
 
-/// A folder without a plan may still hold records of another experiment.
-fn refuse_other(plan: &Plan, ledger: &Path, contents: &Contents) -> Result<(), MergeError> {
-    match contents.records.first() {
-        Some(record) if record.experiment != plan.experiment.name => Err(MergeError::Other {
-            first: ledger.to_path_buf(),
-            ours: record.experiment.clone(),
-            folder: PathBuf::from(Plan::FILE),
-            theirs: plan.experiment.name.clone(),
-        }),
-        _ => Ok(()),
-    }
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    Error::failed(format!("failed to read {}: {error}", path.display()))
 }
 
-/// The ledger that is appended to, then all others.
-fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, MergeError> {
-    let mut sources = vec![target.to_path_buf()];
+/// Two folders, or what is in them, and the names of their experiments.
+fn others((first, ours): (&Path, &str), (folder, theirs): (&Path, &str)) -> Error {
+    let (folder, first) = (folder.display(), first.display());
+    Error::input(format!("{folder} holds the experiment `{theirs}`, but {first} holds `{ours}`"))
+        .with_help("merge folders of one experiment at a time")
+}
+
+/// One ledger of the experiment; a folder without a plan may still hold records of another.
+fn read(plan: &Plan, path: &Path) -> Result<Ledger, Error> {
+    let ledger = Ledger::read_file(path).map_err(|error| unreadable(path, &error))?;
+    let ours = &plan.experiment.name;
+    if let Some(record) = ledger.records().next()
+        && record.experiment != *ours
+    {
+        return Err(others((path, &record.experiment), (Path::new(Plan::FILE), ours)));
+    }
+    Ok(ledger)
+}
+
+/// The ledgers of these folders, except the one that is appended to.
+fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut sources = Vec::new();
     for folder in folders {
-        let found =
-            ledgers(folder).map_err(|source| MergeError::Read { path: folder.clone(), source })?;
+        let found = ledgers(folder).map_err(|error| unreadable(folder, &error))?;
         sources.extend(found.into_iter().filter(|path| path != target));
     }
     Ok(sources)
@@ -108,26 +103,28 @@ fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, MergeErro
 
 /// The plan of the joined folder: that of `into` if it has one, else the widest one. A dataset that it knows nothing
 /// about, because no machine that ran it had the data, takes its row and its cells from another folder.
-fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, MergeError> {
+fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, Error> {
     let mut plans: Vec<(&Path, Plan)> = Vec::new();
     let has_plan = into.join(Plan::FILE).exists();
     let target = has_plan.then_some(into).into_iter();
     for folder in target.chain(folders.iter().map(PathBuf::as_path)) {
         if !folder.is_dir() {
-            return Err(MergeError::NoFolder(folder.to_path_buf()));
+            return Err(Error::input(format!("there is no folder {}", folder.display())));
         }
         let plan = Plan::read(folder).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => MergeError::NoPlan(folder.to_path_buf()),
-            _ => MergeError::Read { path: folder.join(Plan::FILE), source },
+            io::ErrorKind::NotFound => Error::input(format!(
+                "{} has no {}, so it is not the results folder of a run",
+                folder.display(),
+                Plan::FILE
+            )),
+            _ => unreadable(&folder.join(Plan::FILE), &source),
         })?;
         match plans.first() {
             Some((first, ours)) if ours.experiment.name != plan.experiment.name => {
-                return Err(MergeError::Other {
-                    first: first.to_path_buf(),
-                    ours: ours.experiment.name.clone(),
-                    folder: folder.to_path_buf(),
-                    theirs: plan.experiment.name,
-                });
+                return Err(others(
+                    (first, &ours.experiment.name),
+                    (folder, &plan.experiment.name),
+                ));
             }
             _ => plans.push((folder, plan)),
         }
@@ -139,7 +136,7 @@ fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, MergeError> {
     }
     let mut plans = plans.into_iter();
     let plan = plans.next();
-    let mut plan = plan.ok_or_else(|| MergeError::NoFolder(PathBuf::new()))?;
+    let mut plan = plan.ok_or_else(|| Error::input("no folder to merge"))?;
     for other in plans {
         plan.learn_from(&other);
         plan.remember(&other);

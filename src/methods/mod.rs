@@ -15,7 +15,7 @@ use npsvc::{
     BadParameter, Ctwsvm, Gepsvm, Info, KNpsvcpp, Lstwsvm, Method, Nhsvm, Npsvm, Pintwsvm, Rmtbsvm,
     Scheme, Shape, Twsvm,
 };
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -60,7 +60,7 @@ pub struct Entry {
     pub info: Info,
     /// Whether it trains a network on features instead of fitting on a kernel matrix.
     pub is_network: bool,
-    schema: fn() -> Value,
+    schema: fn(&mut SchemaGenerator) -> Schema,
     defaults: fn() -> Value,
     point: Configure,
 }
@@ -68,9 +68,17 @@ pub struct Entry {
 type Configure = Box<dyn Fn(&Value) -> Result<Point, ConfigureError> + Send + Sync>;
 
 impl Entry {
-    /// JSON schema of the parameters.
+    /// JSON schema of the parameters, with all definitions.
     pub fn schema(&self) -> Value {
-        (self.schema)()
+        let mut generator = SchemaGenerator::default();
+        let mut schema = self.json_schema(&mut generator);
+        schema["$defs"] = generator.take_definitions(true).into();
+        schema
+    }
+
+    /// JSON schema of the parameters, whose definitions `generator` keeps.
+    pub fn json_schema(&self, generator: &mut SchemaGenerator) -> Value {
+        (self.schema)(generator).to_value()
     }
 
     /// Default parameters.
@@ -163,7 +171,7 @@ fn kernel<M: Method + Text>(
     Entry {
         info: *M::default().info(),
         is_network: false,
-        schema: || schemars::schema_for!(M).to_value(),
+        schema: M::json_schema,
         defaults: || to_value(&M::default()),
         point: Box::new(move |params| {
             let method: M = serde_json::from_value(params.clone())?;
@@ -190,7 +198,7 @@ fn network<P: Parameters>() -> Entry {
             learns_representation: false,
         },
         is_network: true,
-        schema: || schemars::schema_for!(P).to_value(),
+        schema: P::json_schema,
         defaults: || to_value(&P::default()),
         point: Box::new(|params| {
             let parameters: P = serde_json::from_value(params.clone())?;
@@ -226,6 +234,14 @@ mod tests {
         for entry in METHODS.iter() {
             let point = entry.point(&json!({})).unwrap();
             assert_eq!(point.params, entry.defaults(), "{}", entry.info.name);
+        }
+    }
+
+    #[test]
+    fn a_spec_can_name_every_method_of_the_crate() {
+        for method in npsvc::AnyMethod::all() {
+            let name = method.info().name;
+            assert!(find(name).is_some(), "{name} has no line in METHODS");
         }
     }
 

@@ -1,6 +1,6 @@
-//! What a killed training continues from: everything that the next epoch depends on, as a safetensors file that is
-//! replaced as a whole. Once a prior encoder is frozen, the last file with it stays, and what follows the encoder
-//! goes to a second one, see [`of_head`]: encoders are large.
+//! Checkpoints, from which a killed training continues: everything that the next epoch depends on, in a safetensors
+//! file that is replaced as a whole. Once the prior encoder is frozen, its last checkpoint stays, and the layers
+//! behind it go to a second file, see [`of_head`], because encoders are large.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use tch::{Kind, Tensor, no_grad};
 
 use crate::methods::TraceRow;
 
-/// Where the rest of the state is in the file's metadata.
+/// Key of the other state in the file's metadata.
 const STATE: &str = "state";
 
 /// Why a checkpoint cannot be continued from.
@@ -27,7 +27,7 @@ pub(super) struct TrainingState {
     pub cell: String,
     /// Epochs done.
     pub epochs: usize,
-    /// The criterion's own.
+    /// The state of the criterion.
     pub objective: Vec<f64>,
     pub trace: Vec<TraceRow>,
 }
@@ -54,14 +54,18 @@ pub(super) fn save(
     let file = serialize(views, &Some(metadata)).map_err(io::Error::other)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    // Under another name until it is whole and on the disk.
+    // The file gets its name once it is complete and on the disk.
     let part = path.with_extension("part");
     let mut writer = fs::File::create(&part)?;
     writer.write_all(&file)?;
     writer.sync_all()?;
     fs::rename(&part, path)?;
     // The new name, too, must be on the disk.
-    fs::File::open(folder)?.sync_all()
+    fs::File::open(folder)?.sync_all()?;
+    // Tests end the program here.
+    #[cfg(feature = "failpoints")]
+    fail::fail_point!("checkpoint", |_| std::process::abort());
+    Ok(())
 }
 
 /// The name of the cell whose checkpoint is at `path`.
@@ -70,8 +74,9 @@ pub(super) fn cell_of(path: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
-/// Puts what is stored into `tensors`; `None` without a checkpoint. One that is damaged or of
-/// another training is refused: a training that silently starts over would hide that hours are lost.
+/// Copies the stored tensors into `tensors`; `None` if there is no checkpoint. A checkpoint that is
+/// damaged or of another training is refused, because a training that silently starts over would hide
+/// that hours are lost.
 pub(super) fn load(
     path: &Path,
     tensors: &mut [(String, Tensor)],

@@ -19,7 +19,7 @@ use npsvc::solve::simplex;
 /// Relative accuracy of the tau-step. Momentum and the next batch move `tau` by far more.
 const TOLERANCE: f64 = 1e-4;
 
-/// `tau` and its way.
+/// `tau`, and how it moves.
 pub(super) struct ClassWeights {
     schedule: Gamma,
     momentum: f64,
@@ -80,7 +80,7 @@ impl ClassWeights {
         let values = numbers(gram);
         let g = Mat::from_fn(classes, classes, |i, j| values[i * classes + j]);
         let gains: Vec<f64> = numbers(objectives).iter().map(|j| self.gamma * j).collect();
-        // A training that diverges is found out at the end of its epoch.
+        // The end of the epoch reports a training that diverges.
         if !values.iter().chain(&gains).all(|value| value.is_finite()) {
             return;
         }

@@ -13,13 +13,13 @@ use crate::data::{Encoder, Images};
 use crate::methods::criteria::Training;
 
 /// Images that are encoded together in evaluation mode.
-const TOGETHER: usize = 32;
+const BATCH: usize = 32;
 
 /// An encoder that is trained too.
 pub(super) struct FineTunedEncoder {
     network: ResNet,
     device: Device,
-    /// Once frozen, the features of every set of images that was asked for.
+    /// Once frozen, the features of each set of images so far.
     known: Option<RefCell<Vec<(Images, Tensor)>>>,
 }
 
@@ -36,7 +36,7 @@ impl FineTunedEncoder {
         &self.network.weights
     }
 
-    /// The encoder changes no more: features can be kept.
+    /// Ends the training of the encoder, so that features can be kept.
     pub fn freeze(&mut self) {
         self.known.get_or_insert_default();
     }
@@ -45,7 +45,7 @@ impl FineTunedEncoder {
         self.known.is_some()
     }
 
-    /// `phi` of pixels in 0..255; with `training`, gradients flow and batch norms follow.
+    /// `phi` of pixels in 0..255. With `training`, there are gradients, and batch norms follow the batch.
     pub fn phi(&self, pixels: &Tensor, training: bool) -> Tensor {
         let pixels = pixels.to_device(self.device);
         let pixels = self.network.conventions().normalise(&pixels);
@@ -69,7 +69,7 @@ impl FineTunedEncoder {
 
     fn encode(&self, images: &Images) -> Result<Tensor, TrainError> {
         let indices: Vec<usize> = (0..images.len()).collect();
-        let batches: Vec<Vec<usize>> = indices.chunks(TOGETHER).map(<[usize]>::to_vec).collect();
+        let batches: Vec<Vec<usize>> = indices.chunks(BATCH).map(<[usize]>::to_vec).collect();
         let mut parts = Vec::new();
         with_all_cores(|| {
             prefetched(images, &batches, |_, pixels| {

@@ -1,8 +1,8 @@
-//! Features of images by a frozen encoder, computed once and kept.
+//! Features of images by a frozen encoder, computed once and stored.
 //!
-//! On the CPU, workers decode and encode some images each, on one thread of libtorch: decoding keeps no
-//! one waiting, and a feature does not depend on how many workers there are. What was computed is kept
-//! under the hash of all it depends on.
+//! On the CPU, each worker decodes and encodes some images on one thread of libtorch. So a feature does
+//! not depend on the number of workers. Features are stored under the hash of everything that they
+//! depend on.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::{EncoderError, ResNet};
 use crate::data::{DataError, Encoder, Images, hex};
 
 /// Images that are encoded together.
-const TOGETHER: usize = 16;
+const BATCH: usize = 16;
 
 impl Encoder {
     /// The network in evaluation mode.
@@ -27,8 +27,8 @@ impl Encoder {
     }
 }
 
-/// Features of `images`, one row each, by `device` (`cpu` or `cuda:N`); from `cache` where they are there, else
-/// put there.
+/// Features of `images`, one row each, computed on `device` (`cpu` or `cuda:N`). They are read from `cache` if they
+/// are there, and stored there otherwise.
 pub fn features(
     images: &Images,
     encoder: &Encoder,
@@ -50,7 +50,7 @@ pub fn features(
                 device => guarded(device, || compute_on(images, encoder, device))?,
             };
             if let Some(place) = &place {
-                // What cannot be kept is computed again.
+                // Features that cannot be stored are computed again next time.
                 let _ = keep(place, &bytes);
             }
             bytes
@@ -63,7 +63,7 @@ pub fn features(
     Ok(Array2::from_shape_vec((images.len(), dims), values).expect("the length was checked"))
 }
 
-/// What was kept, if it has the length that is wanted and its hash, which follows it, is right.
+/// The stored features, if they have the wanted length and agree with the hash behind them.
 fn unsealed(mut bytes: Vec<u8>, wanted: usize) -> Option<Vec<u8>> {
     let seal = bytes.get(wanted..)?.to_vec();
     bytes.truncate(wanted);
@@ -81,7 +81,7 @@ fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One network on a device, which is given batches while the CPU decodes the next.
+/// One network on a device. It encodes a batch while the CPU decodes the next one.
 fn compute_on(images: &Images, encoder: &Encoder, device: Device) -> Result<Vec<u8>, EncoderError> {
     const ON_DEVICE: usize = 128;
     let network = encoder.network(device)?;
@@ -108,7 +108,7 @@ fn encoded(network: &ResNet, pixels: &Tensor) -> Vec<u8> {
 fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> {
     let indices: Vec<usize> = (0..images.len()).collect();
     let parts: Vec<Vec<u8>> = indices
-        .par_chunks(TOGETHER)
+        .par_chunks(BATCH)
         .map_init(
             || None,
             |network, indices| {
@@ -126,7 +126,7 @@ fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> 
     Ok(parts.concat())
 }
 
-/// Decodes `batches` in turn, one ahead of `work`, which is given each as pixels in 0..255.
+/// Calls `work` with each batch as pixels in 0..255, while the next batch is decoded.
 pub(super) fn prefetched<E: From<DataError>>(
     images: &Images,
     batches: &[Vec<usize>],
@@ -136,7 +136,7 @@ pub(super) fn prefetched<E: From<DataError>>(
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         scope.spawn(move || {
             for indices in batches {
-                // The other side hangs up where it fails.
+                // The receiver is gone if it failed.
                 if sender.send(batch(images, indices)).is_err() {
                     return;
                 }
@@ -180,7 +180,7 @@ mod tests {
         };
         let encoder = Encoder::new(spec, path).expect("weights are there");
         let bytes: Vec<u8> = (0..150 * 12).map(|at| (at * 7 % 251) as u8).collect();
-        let images = Images::planes(&Arc::new(bytes), (0..150).map(|i| 12 * i), 2).resized(32);
+        let images = Images::planes(bytes.chunks_exact(12)).resized(32);
         let whole = compute(&images, &encoder).expect("the CPU encodes");
         let on_device = compute_on(&images, &encoder, Device::Cpu).expect("a device encodes");
         let numbers = |bytes: &[u8]| -> Vec<f32> {

@@ -48,7 +48,7 @@ pub(super) fn gram(
     })
 }
 
-/// The matrix in its place by the authors' code: see [`crate::methods::criteria::TauGradient::FirstColumns`].
+/// The matrix that the authors' code uses instead, see [`crate::methods::criteria::TauGradient::FirstColumns`].
 pub(super) fn first_columns(head: &Head, phi: &Tensor, slopes: &Tensor) -> Tensor {
     no_grad(|| {
         let (weight, _) = head.hyperplanes();
@@ -104,7 +104,7 @@ mod tests {
         reference: Value,
         head: Head,
         phi: Tensor,
-        near: Tensor,
+        members: Tensor,
         settings: (f64, f64, usize),
     }
 
@@ -116,9 +116,9 @@ mod tests {
         let weights = &reference["weights"];
         let head = Head::with(&network, 16, 5, |name| tensor(&weights[name]));
         let y = tensor(&reference["y"]).to_kind(Kind::Int64);
-        let near = y.one_hot(5).to_kind(Kind::Double);
+        let members = y.one_hot(5).to_kind(Kind::Double);
         let settings = (number("c"), number("s"), number("classes") as usize);
-        Batch { phi, head, near, settings, reference }
+        Batch { phi, head, members, settings, reference }
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
                 scale: LossScale::default(),
                 tau_step: None,
             };
-            let parts = Residuals::new(&hyperplanes, &f, &batch.near);
+            let parts = Residuals::new(&hyperplanes, &f, &batch.members);
             assert_near("objectives", &parts.objectives(), &expect["objective_by_class"], 1e-9);
             let gram = of_pass(&batch.head, &pass, &f, &parts);
             assert_near("gram", &gram, &expect["gram_of_gradients_in_z"], 1e-9);
@@ -189,7 +189,7 @@ mod tests {
             scale: LossScale::default(),
             tau_step: None,
         };
-        let parts = Residuals::new(&hyperplanes, &f, &batch.near);
+        let parts = Residuals::new(&hyperplanes, &f, &batch.members);
         let objectives = parts.objectives();
         let gradients: Vec<Tensor> = (0..classes as i64)
             .map(|l| {
@@ -221,12 +221,12 @@ mod tests {
             scale: LossScale { near: 3.0, far: 2.5 },
             tau_step: None,
         };
-        let slopes = Residuals::new(&hyperplanes, &f, &batch.near).slopes();
+        let slopes = Residuals::new(&hyperplanes, &f, &batch.members).slopes();
         // simloss.grad, disloss.grad and grad_zx, but for the mean over the batch.
-        let (near, others) = (&batch.near, classes as f64 - 1.0);
+        let (members, others) = (&batch.members, classes as f64 - 1.0);
         let similar = 3.0 * &f;
         let dissimilar = -2.5 * (margin - &f);
-        let grad_zx = (1.0 - near) * similar / others + near * dissimilar * c;
+        let grad_zx = (1.0 - members) * similar / others + members * dissimilar * c;
         let grad_zx = grad_zx / f.size()[0] as f64;
         let difference = (&slopes - &grad_zx).abs().max().double_value(&[]);
         assert!(difference < 1e-12, "{difference}");

@@ -28,13 +28,13 @@ pub(super) struct Head {
 /// Masks of the two dropouts: 0 or `1 / (1 - p)`.
 pub(super) struct Masks(Tensor, Tensor);
 
-/// What a pass through the layers leaves, one row per sample.
+/// The results of a pass through the layers, one row per sample.
 pub(super) struct Pass {
-    /// The learnt representation, where the hypothesis has one.
+    /// The learned representation, if the hypothesis has one.
     pub z: Option<Tensor>,
     /// Mean and inverse deviation that the layer norm used, if there is one.
     pub norm: Option<(Tensor, Tensor)>,
-    /// What the hyperplanes see.
+    /// The input of the hyperplanes.
     pub seen: Tensor,
 }
 
@@ -122,7 +122,7 @@ impl Head {
         Some((gain, &self.weights["ln.bias"]))
     }
 
-    /// Whether there is a learnt representation.
+    /// Whether there is a learned representation.
     pub fn has_z(&self) -> bool {
         self.network.hypothesis != Hypothesis::Phi
     }

@@ -12,7 +12,7 @@ use super::torch::largest;
 use crate::methods::criteria::{Hinge, Hyperplanes};
 use npsvc::Scheme;
 
-/// What the two losses are of, one column per class: the losses are half of their squares, times a weight.
+/// The arguments of both losses, one column per class. A loss is half of the square, times a weight.
 pub(super) struct Residuals {
     similar: Tensor,
     dissimilar: Tensor,

@@ -6,7 +6,8 @@
 //! f_l(x) = <w~_l, LN([z(x), phi(x)])> + b_l     the paper's hypothesis, Figure A.1
 //! ```
 //!
-//! What is minimised is a [`Criterion`](crate::methods::criteria::Criterion), which every build knows. This module computes it, on libtorch.
+//! A [`Criterion`](crate::methods::criteria::Criterion) says what is minimised. Every build knows it. This module
+//! computes it with libtorch.
 
 mod checkpoint;
 mod class_weights;
@@ -40,7 +41,7 @@ use crate::data::{Encoder, Images};
 use crate::methods::TraceRow;
 use npsvc::Certificate;
 
-/// Samples in rows, their classes, and the images they were made of.
+/// Samples in rows, their classes, and the images they come from.
 #[derive(Clone, Debug)]
 pub struct Samples {
     pub x: Array2<f64>,
@@ -62,16 +63,16 @@ pub struct TrainingData<'a> {
     pub samples: &'a Samples,
     /// Classes are `0..classes`.
     pub classes: usize,
-    /// What made the samples of their images.
+    /// The encoder that turned the images into samples.
     pub encoder: Option<&'a Encoder>,
 }
 
-/// What surrounds a training and changes none of its numbers.
+/// Settings of a training that change none of its numbers.
 #[derive(Default)]
 pub struct TrainOptions<'a> {
     /// `cpu` or `cuda:N`; the CPU if empty.
     pub device: &'a str,
-    /// Where to keep what a killed training continues from.
+    /// The file from which a killed training continues.
     pub checkpoint: Option<PathBuf>,
     /// Called after every epoch with the network and the epoch's row, to which it may add.
     pub on_epoch: Option<Box<OnEpoch<'a>>>,

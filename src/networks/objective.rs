@@ -23,14 +23,14 @@ use crate::methods::criteria::{Hyperplanes, Loss, Margin, SecondPass, TauGradien
 pub(super) struct Objective {
     loss: Loss,
     classes: usize,
-    /// Where the weights of the classes are learnt.
+    /// The weights of the classes, if they are learned.
     weights: Option<ClassWeights>,
 }
 
 /// The classes of some samples.
 pub(super) struct Labels {
     pub y: Tensor,
-    /// One column per class: 1 where the sample is of it.
+    /// One column per class: 1 where the sample is of that class.
     pub members: Tensor,
 }
 
@@ -67,7 +67,7 @@ impl Step<'_> {
         self.head.pass(phi, Some(&masks))
     }
 
-    /// Descends `loss` in these parts, and in the encoder if it is asked for and trained now.
+    /// Descends `loss` in these parts, but in the encoder only if it is trained now.
     fn descend(&mut self, loss: &Tensor, parts: &[Part]) {
         let is_trained = |part: &Part| *part != Part::Encoder || self.has_encoder;
         let parts: Vec<Part> = parts.iter().copied().filter(is_trained).collect();
@@ -160,7 +160,7 @@ impl Objective {
         }
     }
 
-    /// What a checkpoint must hold beyond weights and velocities.
+    /// The state that a checkpoint needs beyond weights and velocities.
     pub fn state(&self) -> Vec<f64> {
         self.weights.as_ref().map_or_else(Vec::new, |weights| weights.tau().to_vec())
     }

@@ -36,7 +36,7 @@ pub(super) struct Sgd {
 }
 
 impl Sgd {
-    /// At rest.
+    /// All velocities are zero.
     pub fn new<'a>(
         weights: impl IntoIterator<Item = (Part, &'a Tensor)>,
         training: &Training,

@@ -9,7 +9,7 @@ use tch::{Device, Kind, Tensor};
 
 use crate::wording::panic_text;
 
-/// What libtorch failed at.
+/// A failure of libtorch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TorchError {
     #[error("{device} ran out of memory; lower `training.batch` or the images' `size` ({message})")]
@@ -46,8 +46,8 @@ pub fn find_device(name: &str) -> Result<(), String> {
     }
 }
 
-/// `work` on all cores: convolutions, unlike the layers behind them, are worth it. Not on `--threads` cores, because
-/// sums in another order would then give other numbers.
+/// Runs `work` on all cores, which pays for convolutions, but not for the layers behind them. It does not use
+/// `--threads` cores, because sums in another order would give other numbers.
 pub(super) fn with_all_cores<T>(work: impl FnOnce() -> T) -> T {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     tch::set_num_threads(cores as i32);
@@ -61,7 +61,7 @@ thread_local! {
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// `work` on a device. A call of libtorch that fails panics; such a panic becomes an error and is not printed.
+/// Runs `work` on a device. A call of libtorch that fails panics; the panic becomes an error and is not printed.
 pub(super) fn guarded<T, E: From<TorchError>>(
     device: Device,
     work: impl FnOnce() -> Result<T, E>,

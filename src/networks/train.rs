@@ -3,7 +3,7 @@
 //! Every random choice of an epoch comes from a branch of the seed tree that is named after it, so an
 //! epoch depends on the state before it and on nothing else: a training that continues from a checkpoint
 //! gives the same numbers as one that was never stopped. Networks of this size are trained on one
-//! thread, because a second one makes a step slower, and the numbers would depend on how many there are.
+//! thread, because a second thread makes a step slower and would change the numbers.
 
 use std::f64::consts::PI;
 use std::path::Path;
@@ -21,6 +21,7 @@ use super::objective::{Labels, Objective, Step};
 use super::sgd::{Part, Sgd};
 use super::torch::{device, guarded, matrix, with_all_cores};
 use super::{NetworkFit, TrainError, TrainOptions, TrainedNetwork, TrainingData};
+use crate::data::Images;
 use crate::methods::TraceRow;
 use crate::methods::criteria::{Criterion, FrozenBatchNorms, Training};
 use npsvc::Seed;
@@ -39,7 +40,7 @@ pub fn train(
     let device = device(options.device)?;
     guarded(device, || {
         tch::set_num_threads(1);
-        // A thread on which libtorch failed before may have been left without gradients.
+        // libtorch may have failed on this thread before and left it without gradients.
         tch::with_grad(|| Run::new(criterion, data, seed, options, device)?.finish())
     })
 }
@@ -143,7 +144,7 @@ impl<'a> Run<'a> {
             (&mut self.network.encoder, &self.data.samples.images)
         {
             if is_fine_tuned || has_moving_norms {
-                return with_all_cores(|| self.encoder_epoch(&batches, &mut rng));
+                return with_all_cores(|| self.encoder_epoch(images, &batches, &mut rng));
             }
             encoder.freeze();
             self.phi = encoder.features(images)?;
@@ -155,22 +156,20 @@ impl<'a> Run<'a> {
     }
 
     /// An epoch in which the encoder changes too: all of it, or its batch norms. The objectives of the epoch come
-    /// from the features that each sample had on the way.
+    /// from the features that each sample had in its step.
     fn encoder_epoch(
         &mut self,
+        images: &Images,
         batches: &[Vec<usize>],
         rng: &mut ChaCha8Rng,
     ) -> Result<(), TrainError> {
-        let Some(images) = &self.data.samples.images else {
-            return Ok(());
-        };
         prefetched(images, batches, |samples, pixels| {
             self.step(Some(&pixels), samples, rng);
             Ok(())
         })
     }
 
-    /// A step on some samples, through the encoder where their pixels are given.
+    /// A step on some samples, through the encoder if their pixels are given.
     fn step(&mut self, pixels: Option<&Tensor>, samples: &[usize], rng: &mut ChaCha8Rng) {
         let samples: Vec<i64> = samples.iter().map(|&i| i as i64).collect();
         let samples = Tensor::from_slice(&samples).to_device(self.network.device);
@@ -261,7 +260,7 @@ impl<'a> Run<'a> {
         };
         self.state.objective = self.network.objective.state();
         let encoder = self.network.encoder.as_ref();
-        // The last checkpoint with a frozen encoder stays true.
+        // A frozen encoder stays as it is in its last checkpoint.
         let (path, tensors) = match encoder.is_some_and(FineTunedEncoder::is_frozen) {
             true => (checkpoint::of_head(path), self.tensors(false)),
             false => (path.clone(), self.tensors(true)),

@@ -1,4 +1,4 @@
-//! A network: what it answers for samples, during its training and after.
+//! A network and its predictions, during its training and after it.
 
 use ndarray::Array2;
 use tch::{Device, Tensor, no_grad};
@@ -10,13 +10,13 @@ use super::torch::{guarded, matrix, numbers};
 use super::{Samples, TrainError};
 
 /// Samples that pass the layers together in evaluation mode.
-const TOGETHER: i64 = 2048;
+const BATCH: i64 = 2048;
 
 /// A network with its weights.
 pub struct TrainedNetwork {
     pub(super) head: Head,
     pub(super) objective: Objective,
-    /// Where it is trained too.
+    /// The encoder, if it is trained too.
     pub(super) encoder: Option<FineTunedEncoder>,
     pub(super) device: Device,
 }
@@ -30,7 +30,7 @@ impl TrainedNetwork {
         })
     }
 
-    /// `z`, samples in rows, where the hypothesis has one.
+    /// `z`, samples in rows; `None` if the hypothesis has none.
     pub fn represent(&self, samples: &Samples) -> Result<Option<Array2<f64>>, TrainError> {
         guarded(self.device, || {
             if !self.head.has_z() {
@@ -38,11 +38,9 @@ impl TrainedNetwork {
             }
             let z =
                 self.evaluate(&self.phi(samples)?, |mut pass| pass.z.take().unwrap_or(pass.seen));
-            let columns = z.size()[1] as usize;
-            let numbers = numbers(&z);
-            let shape = (numbers.len() / columns, columns);
-            let at = |(i, j): (usize, usize)| numbers[i * columns + j];
-            Ok(Some(Array2::from_shape_fn(shape, at)))
+            let shape = (z.size()[0] as usize, z.size()[1] as usize);
+            let z = Array2::from_shape_vec(shape, numbers(&z));
+            Ok(Some(z.expect("a tensor has as many numbers as its shape says")))
         })
     }
 
@@ -58,7 +56,7 @@ impl TrainedNetwork {
             .chain(encoder.map(|(name, tensor)| (format!("prior.{name}"), tensor)))
     }
 
-    /// `phi` of the samples, by the encoder where it is trained too.
+    /// `phi` of the samples, computed by the encoder if it is trained too.
     fn phi(&self, samples: &Samples) -> Result<Tensor, TrainError> {
         tch::set_num_threads(1);
         match (&self.encoder, &samples.images) {
@@ -74,7 +72,7 @@ impl TrainedNetwork {
 
     fn evaluate(&self, phi: &Tensor, of: impl Fn(Pass) -> Tensor) -> Tensor {
         no_grad(|| {
-            let parts = phi.split(TOGETHER, 0);
+            let parts = phi.split(BATCH, 0);
             let parts = parts.iter().map(|rows| of(self.head.pass(rows, None)));
             Tensor::cat(&parts.collect::<Vec<_>>(), 0)
         })

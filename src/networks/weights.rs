@@ -1,4 +1,4 @@
-//! Tensors by name, in the order of the layers: those of the head and those of an encoder alike.
+//! Named tensors in the order of the layers, for the head and for an encoder.
 
 use std::ops::Index;
 

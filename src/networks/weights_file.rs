@@ -1,4 +1,4 @@
-//! Files of weights: safetensors, or what `torch.save` writes of a dictionary of tensors.
+//! Files of weights: safetensors, or a dictionary of tensors that `torch.save` wrote.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ impl WeightsFile {
     }
 }
 
-/// Reads the weights in `path`; what it holds is told by content.
+/// Reads the weights in `path`. The first bytes tell the format.
 pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
     let bytes =
         fs::read(path).map_err(|source| EncoderError::Read { path: path.to_path_buf(), source })?;
@@ -72,7 +72,7 @@ fn from_safetensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor
             Dtype::BF16 => Kind::BFloat16,
             Dtype::F32 => Kind::Float,
             Dtype::F64 => Kind::Double,
-            // Counters, of which no layer knows.
+            // Counters, which no layer uses.
             _ => continue,
         };
         let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();

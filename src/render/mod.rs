@@ -56,7 +56,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::ledger::{self, Contents, Plan, Record};
+use crate::ledger::{self, Ledger, Plan, Record};
 use crate::spec::Rendering;
 
 /// Turns a table into one file of the results folder.
@@ -264,8 +264,8 @@ pub fn plan(dir: &Path) -> Result<Plan, RenderError> {
 }
 
 /// What the ledgers of a results folder say.
-pub fn records(dir: &Path) -> Result<Contents, RenderError> {
-    ledger::read_folder(dir).map_err(|source| unreadable_ledger(dir, source))
+pub fn records(dir: &Path) -> Result<Ledger, RenderError> {
+    Ledger::read(dir).map_err(|source| unreadable_ledger(dir, source))
 }
 
 fn unreadable_ledger(dir: &Path, source: io::Error) -> RenderError {
@@ -282,7 +282,7 @@ pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
     let hash = ledger::hash(dir).map_err(|source| unreadable_ledger(dir, source))?;
     let mut contents = records(dir)?;
     let passed_over = std::mem::take(&mut contents.warnings);
-    let records = contents.into_latest();
+    let records = contents.into_records();
     let summary = summarise(dir, &plan, records, passed_over.len(), hash);
     Ok((summary, passed_over))
 }

@@ -72,11 +72,8 @@ pub(super) fn about_fits(
     }
     for (index, row) in rows.iter_mut().enumerate() {
         let of_row = places.iter().zip(records).filter(|(place, _)| place.0 == index);
-        let factors: Vec<(u64, f64)> = of_row
-            .filter_map(|(_, record)| {
-                let rank = record.extra.get("factor_rank")?.as_u64()?;
-                Some((rank, record.extra.get("factor_error")?.as_f64()?))
-            })
+        let factors: Vec<(usize, f64)> = of_row
+            .filter_map(|(_, record)| Some((record.factor_rank?, record.factor_error?)))
             .collect();
         let Some(rank) = factors.iter().map(|(rank, _)| *rank).max() else {
             continue;

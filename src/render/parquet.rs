@@ -4,7 +4,7 @@
 //! know) are JSON text; the certificate's parts are columns of their own.
 
 use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{ExportError, Exporter, Summary};
 use crate::ledger::RecordedCertificate;
@@ -85,13 +85,18 @@ fn figures(records: &[Record]) -> Vec<Column> {
         part("gap", |c| c.gap),
         count("iterations", records, |r| r.certificate.as_ref().map(|c| c.iterations as u64)),
         Series::new("converged".into(), converged.collect::<Vec<_>>()).into(),
-        text("selection", records, |r| r.selection.as_ref().map(Value::to_string)),
+        text("selection", records, |r| r.selection.as_ref().map(|found| json!(found).to_string())),
     ]
 }
 
 /// Where and by what it was run.
 fn origin(records: &[Record]) -> Vec<Column> {
-    let extra = |r: &Record| (!r.extra.is_empty()).then(|| Value::Object(r.extra.clone()));
+    // The fields that follow `git`.
+    let extra = |r: &Record| {
+        let fields = json!(r).as_object().cloned().unwrap_or_default().into_iter();
+        let rest: Map<_, _> = fields.skip_while(|(name, _)| name != "git").skip(1).collect();
+        (!rest.is_empty()).then(|| Value::Object(rest))
+    };
     vec![
         text("started", records, |r| Some(r.started.clone())),
         text("host", records, |r| Some(r.host.clone())),

@@ -162,10 +162,9 @@ fn of_grid(
     // Scores of all splits by their places, in the order of the grid's axes.
     let mut grid: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
     for record in records {
-        let points = record.selection.as_ref().and_then(|selection| selection["points"].as_array());
-        for point in points.into_iter().flatten() {
-            if let (Some(at), Some(mean)) = (study.place(&point["params"]), point["mean"].as_f64())
-            {
+        let points = record.selection.iter().flat_map(|selection| &selection.points);
+        for point in points {
+            if let (Some(at), Some(mean)) = (study.place(&point.params), point.mean) {
                 grid.entry(at).or_default().push(mean);
             }
         }

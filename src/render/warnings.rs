@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::protocol;
 use super::summary::{Row, Summary, registered};
 use super::text::{clean, counted, listed};
-use crate::ledger::{Plan, PlannedMethod, Record};
+use crate::ledger::{End, Plan, PlannedMethod, Record};
 use crate::paper::Shape;
 use crate::spec::{DatasetSpec, EncoderSpec, EvaluateOn, Recording, SelectOn, Test};
 
@@ -82,12 +82,9 @@ fn edges(records: &[Record]) -> Vec<String> {
             continue;
         };
         *cells.entry(&record.label).or_default() += 1;
-        for edge in selection["edges"].as_array().into_iter().flatten() {
-            if let (Some(parameter), Some(end)) = (edge["parameter"].as_str(), edge["end"].as_str())
-            {
-                let counts = ends.entry((&record.label, parameter)).or_default();
-                counts[usize::from(end == "largest")] += 1;
-            }
+        for edge in &selection.edges {
+            let counts = ends.entry((&record.label, &edge.parameter)).or_default();
+            counts[usize::from(edge.end == End::Largest)] += 1;
         }
     }
     let grid = |(&(label, parameter), &[smallest, largest]): (&(&str, &str), &[usize; 2])| {

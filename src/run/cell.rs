@@ -9,13 +9,14 @@ use std::time::{Duration, Instant, SystemTime};
 use ndarray::Axis;
 use npsvc::{Certificate, Cross, FitOptions, Iteration, Seed, TrainingSet};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::beside::{self, Beside};
-use super::network::{Answers, Epochs, Task};
-use super::prepare::{Prepared, Source};
-use super::select::{self, Means, Selection};
-use crate::ledger::{PlannedCell, Record, Status};
+use super::network::{Answers, Task};
+use super::select::{self, Means};
+use super::{Prepared, Source};
+use crate::event::Epochs;
+use crate::ledger::{PlannedCell, Record, Selection, Status};
 use crate::methods::criteria::Criterion;
 use crate::methods::{Point, TraceRow};
 use crate::spec::{Recording, SelectOn};
@@ -111,8 +112,7 @@ impl<'a> Bench<'a> {
         let points = &self.prepared.candidates[cell.method].points;
         let chosen = selection.as_ref().and_then(|found| points.get(found.chosen));
         let chosen = chosen.map(|point| point.params.clone());
-        record.selection = selection
-            .map(|selection| serde_json::to_value(selection).expect("scores are numbers and text"));
+        record.selection = selection;
         let mut beside = Beside::default();
         match outcome {
             Ok(scored) => {
@@ -136,11 +136,10 @@ impl<'a> Bench<'a> {
         if is_network {
             record.device.clone_from(&circumstances.device);
         } else if let Some(seconds) = self.kernel_seconds.get() {
-            let extra = &mut record.extra;
-            extra.insert("kernel_seconds".into(), (*seconds).into());
+            record.kernel_seconds = Some(*seconds);
             if let Some(factor) = self.set().ok().and_then(|set| set.factor()) {
-                extra.insert("factor_rank".into(), factor.rank.into());
-                extra.insert("factor_error".into(), factor.error.into());
+                record.factor_rank = Some(factor.rank);
+                record.factor_error = Some(factor.error);
             }
         }
         (record, beside)
@@ -339,12 +338,10 @@ impl<'a> Bench<'a> {
         record.n_train = split.train.len();
         record.n_test = split.test.len();
         record.seed = self.fit_seed(cell).number();
-        record.extra.insert("split_hash".into(), split.hash.clone().into());
-        record.extra.insert("data_hash".into(), self.source.dataset.hash.clone().into());
-        if let Some(encoder) = &self.source.dataset.encoder {
-            let hash = encoder.weights_hash.clone();
-            record.extra.insert("weights_hash".into(), hash.into());
-        }
+        record.split_hash = Some(split.hash.clone());
+        record.data_hash = Some(self.source.dataset.hash.clone());
+        let encoder = self.source.dataset.encoder.as_ref();
+        record.weights_hash = encoder.map(|encoder| encoder.weights_hash.clone());
         record
     }
 }
@@ -368,27 +365,17 @@ pub fn blank(
         scheme: method.scheme.clone(),
         split: cell.split,
         training_seed: is_network.then_some(cell.training_seed),
-        seed: 0,
         n_train: dataset.n_train,
         n_test: dataset.n_test,
         dims: dataset.dims,
         classes: dataset.classes.len(),
         params: prepared.candidates[cell.method].settled(),
-        status: Status::Failed,
-        error: None,
-        accuracy: None,
-        balanced_accuracy: None,
-        fit_seconds: None,
-        predict_seconds: None,
-        peak_mb: None,
-        certificate: None,
-        selection: None,
         started: humantime::format_rfc3339_seconds(started).to_string(),
         host: circumstances.host.clone(),
         threads: circumstances.threads,
         device: "cpu".into(),
         version: circumstances.version.clone(),
         git: circumstances.git.clone(),
-        extra: Map::new(),
+        ..Record::default()
     }
 }

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::provenance::{self, Kept, Origin};
-use super::{Prepared, RunError};
-use crate::ledger::{self, Contents, Embedding, Plan, Record, Writer};
+use super::Prepared;
+use super::provenance::{self, Origin};
+use crate::error::Error;
+use crate::ledger::{self, Embedding, Ledger, Plan, Record, Writer};
+use crate::plan::Kept;
 
 /// How often, and at which distance, a shard looks whether the folder's own ledger is free again: a
 /// merge holds it for a moment, a run for long.
@@ -16,6 +18,8 @@ const LOOKS: (usize, Duration) = (50, Duration::from_millis(100));
 /// The results folder of a run.
 pub struct Folder {
     path: PathBuf,
+    /// The ledger that is written.
+    ledger: PathBuf,
     /// Names this process to others that want the same ledger.
     holder: PathBuf,
     writer: Mutex<Writer>,
@@ -24,8 +28,8 @@ pub struct Folder {
 impl Folder {
     /// Opens the ledger of the part called `part`, or the folder's own. A run of the whole and runs of
     /// shards keep each other out; shards do not.
-    pub fn open(path: &Path, part: Option<&str>) -> Result<Self, RunError> {
-        let error = |source| RunError::Output { path: path.to_path_buf(), source };
+    pub fn open(path: &Path, part: Option<&str>) -> Result<Self, Error> {
+        let error = |source| output_error(path, &source);
         let own = path.join(ledger::FILE);
         let (ledger, holder) = match part {
             None => (own.clone(), path.join(".run.pid")),
@@ -55,32 +59,27 @@ impl Folder {
             return Err(locked(path, &rival));
         }
         std::fs::write(&holder, std::process::id().to_string()).map_err(error)?;
-        Ok(Self { path: path.to_path_buf(), holder, writer: Mutex::new(writer) })
+        Ok(Self { path: path.to_path_buf(), ledger, holder, writer: Mutex::new(writer) })
     }
 
-    /// Nothing has been computed yet.
-    pub fn output_error(&self, source: io::Error) -> RunError {
-        if source.kind() == io::ErrorKind::InvalidData {
-            return RunError::Damaged(source);
-        }
-        RunError::Output { path: self.path.clone(), source }
+    pub fn error(&self, source: io::Error) -> Error {
+        Error::failed(format!(
+            "failed to record a cell in {}: {source}; fix this, then run the same command to continue",
+            self.path.display()
+        ))
     }
 
-    pub fn error(&self, source: io::Error) -> RunError {
-        RunError::Record { path: self.path.clone(), source }
-    }
-
-    pub fn read(&self) -> Result<Contents, RunError> {
-        ledger::read_folder(&self.path).map_err(|source| self.error(source))
+    pub fn read(&self) -> Result<Ledger, Error> {
+        Ledger::read(&self.path).map_err(|source| self.error(source))
     }
 
     /// Waits until all records are on the disk.
-    pub fn sync(&self) -> Result<(), RunError> {
+    pub fn sync(&self) -> Result<(), Error> {
         let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
         writer.sync().map_err(|source| self.error(source))
     }
 
-    pub fn append(&self, record: &Record) -> Result<(), RunError> {
+    pub fn append(&self, record: &Record) -> Result<(), Error> {
         let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
         writer.append(record).map_err(|source| self.error(source))
     }
@@ -91,14 +90,15 @@ impl Folder {
         &self,
         prepared: &Prepared,
         kept: &mut Kept,
-    ) -> Result<(Option<Plan>, Plan), RunError> {
+    ) -> Result<(Option<Plan>, Plan), Error> {
         provenance::write_plan(&self.path, prepared, kept)
-            .map_err(|source| self.output_error(source))
+            .map_err(|source| output_error(&self.path, &source))
     }
 
     /// Fills in what version 0.1 lost, and what was deleted, of the provenance.
-    pub fn repair(&self, plan: &Plan, known: &Contents) -> Result<(), RunError> {
-        provenance::repair(&self.path, plan, known).map_err(|source| self.output_error(source))
+    pub fn repair(&self, plan: &Plan, known: &Ledger) -> Result<(), Error> {
+        provenance::repair(&self.path, plan, known)
+            .map_err(|source| output_error(&self.path, &source))
     }
 
     /// Adds a run to the provenance.
@@ -107,12 +107,12 @@ impl Folder {
         part: Option<&str>,
         plan: &Plan,
         origin: &Origin<'_>,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), Error> {
         provenance::add_run(&self.path, part, plan, origin).map_err(|source| self.error(source))
     }
 
     /// `traces/<cell>.jsonl`: one line per iteration.
-    pub fn write_trace(&self, cell: &str, trace: &str) -> Result<(), RunError> {
+    pub fn write_trace(&self, cell: &str, trace: &str) -> Result<(), Error> {
         if trace.is_empty() {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl Folder {
     }
 
     /// Copies the trace of a cell, if it has one, from another results folder.
-    pub fn take_trace(&self, cell: &str, other: &Path) -> Result<(), RunError> {
+    pub fn take_trace(&self, cell: &str, other: &Path) -> Result<(), Error> {
         let path = other.join(ledger::TRACES).join(format!("{cell}.jsonl"));
         match std::fs::read_to_string(path) {
             Ok(trace) => self.write_trace(cell, &trace),
@@ -133,7 +133,7 @@ impl Folder {
     }
 
     /// Copies the map of a cell, if it has one, from another results folder.
-    pub fn take_embedding(&self, cell: &str, other: &Path) -> Result<(), RunError> {
+    pub fn take_embedding(&self, cell: &str, other: &Path) -> Result<(), Error> {
         let (from, to) = (Embedding::path(other, cell), Embedding::path(&self.path, cell));
         if !from.exists() {
             return Ok(());
@@ -166,7 +166,7 @@ impl Folder {
     }
 
     /// `embeddings/<cell>.json`.
-    pub fn write_embedding(&self, cell: &str, embedding: &Embedding) -> Result<(), RunError> {
+    pub fn write_embedding(&self, cell: &str, embedding: &Embedding) -> Result<(), Error> {
         let write = || {
             let path = Embedding::path(&self.path, cell);
             path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
@@ -181,19 +181,17 @@ impl Drop for Folder {
         // A leftover is harmless: the lock, not this file, keeps others out.
         let _ = std::fs::remove_file(&self.holder);
         // A shard that recorded nothing leaves nothing behind.
-        let writer = self.writer.get_mut();
-        let ledger = writer.unwrap_or_else(|poison| poison.into_inner()).path();
-        let is_empty = std::fs::metadata(ledger).is_ok_and(|file| file.len() == 0);
-        if is_empty && ledger.file_name().is_some_and(|name| name != ledger::FILE) {
-            let _ = std::fs::remove_file(ledger);
+        let is_empty = std::fs::metadata(&self.ledger).is_ok_and(|file| file.len() == 0);
+        if is_empty && self.ledger.file_name().is_some_and(|name| name != ledger::FILE) {
+            let _ = std::fs::remove_file(&self.ledger);
             let _ = std::fs::remove_dir(self.path.join(ledger::SHARDS));
         }
     }
 }
 
 /// An error if a run is writing to the folder at `path`.
-pub fn refuse_locked(path: &Path) -> Result<(), RunError> {
-    let error = |source| RunError::Output { path: path.to_path_buf(), source };
+pub fn refuse_locked(path: &Path) -> Result<(), Error> {
+    let error = |source| output_error(path, &source);
     let ledgers = ledger::ledgers(path).map_err(error)?;
     match in_use(&ledgers).map_err(error)? {
         Some(rival) => Err(locked(path, &rival)),
@@ -222,11 +220,22 @@ fn in_use_for_long(ledger: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 /// The error that names the process which holds `ledger`, where it left its number.
-fn locked(path: &Path, ledger: &Path) -> RunError {
+fn locked(path: &Path, ledger: &Path) -> Error {
     let holder = match ledger.file_name() {
         Some(name) if name == ledger::FILE => path.join(".run.pid"),
         _ => ledger.with_extension("pid"),
     };
     let holder = std::fs::read_to_string(holder).ok();
-    RunError::Locked { path: path.to_path_buf(), holder: holder.map(|pid| pid.trim().to_owned()) }
+    let holder = holder.map_or_else(String::new, |pid| format!(" (process {})", pid.trim()));
+    Error::input(format!("another run is writing to {}{holder}", path.display()))
+        .with_help("wait for it to end, or choose another folder with --out")
+}
+
+/// An error before anything was computed.
+fn output_error(path: &Path, source: &io::Error) -> Error {
+    if source.kind() == io::ErrorKind::InvalidData {
+        return Error::input(source.to_string());
+    }
+    Error::input(format!("failed to write to {}: {source}", path.display()))
+        .with_help("choose a folder you can write to with --out")
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::ledger::{self, Contents, Plan, Record, Status};
+use crate::ledger::{self, Ledger, Plan, Status};
 
 /// What the name of a folder that was moved aside has before its number.
 const MARK: &str = ".old-";
@@ -84,7 +84,7 @@ pub struct Moved {
 }
 
 /// Compares the accuracies of two results folders, split by split.
-pub fn compare(before: (&Plan, &Contents), after: (&Plan, &Contents)) -> Comparison {
+pub fn compare(before: (&Plan, &Ledger), after: (&Plan, &Ledger)) -> Comparison {
     let (before, after) = (accuracies(before), accuracies(after));
     let mut comparison = Comparison::default();
     let mut pairs: BTreeMap<(&str, &str), Vec<(f64, f64)>> = BTreeMap::new();
@@ -118,14 +118,11 @@ pub fn compare(before: (&Plan, &Contents), after: (&Plan, &Contents)) -> Compari
 
 /// The accuracy of every finished cell by dataset, label, split and training seed.
 fn accuracies<'a>(
-    (plan, contents): (&'a Plan, &'a Contents),
+    (plan, ledger): (&'a Plan, &'a Ledger),
 ) -> HashMap<(&'a str, &'a str, usize, usize), f64> {
-    let latest: HashMap<&str, &Record> = (contents.latest().into_iter())
-        .filter(|record| record.status == Status::Ok)
-        .map(|record| (record.cell.as_str(), record))
-        .collect();
     let cells = plan.cells.iter().filter_map(|cell| {
-        let accuracy = latest.get(cell.cell.as_str())?.accuracy?;
+        let record = ledger.get(&cell.cell).filter(|record| record.status == Status::Ok);
+        let accuracy = record?.accuracy?;
         let (dataset, method) = (&plan.datasets[cell.dataset], &plan.methods[cell.method]);
         let place = (&*dataset.name, &*method.label, cell.split, cell.training_seed);
         Some((place, accuracy))

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 
-use super::prepare::Source;
+use super::Source;
+use crate::event::Epochs;
 use crate::methods::TraceRow;
 use crate::methods::criteria::Criterion;
 #[cfg(not(feature = "deep"))]
@@ -60,17 +60,6 @@ pub(super) struct Task<'a> {
     pub has_representation: bool,
     /// Called after every epoch.
     pub on_epoch: &'a dyn Fn(Epochs),
-}
-
-/// How long a training has taken and will take.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Epochs {
-    pub done: usize,
-    pub all: usize,
-    /// Since this process began with it.
-    pub seconds: f64,
-    /// An estimate from the epochs so far.
-    pub seconds_left: f64,
 }
 
 /// Measures the epochs of a training. Those in which the encoder learns take much longer than the others.

@@ -4,7 +4,6 @@
 //! Plan and splits follow the spec and never shrink because a run is narrower than the spec or lacks data. A run
 //! that records a cell adds an entry to `runs` of the provenance; the keys at its top describe the first run.
 
-use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
@@ -12,13 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::cell::Circumstances;
 use super::host;
-use super::prepare::{Prepared, Source};
+use super::{Prepared, Source};
 use crate::data::Split;
 use crate::ledger::provenance::{FILE, SPEC, SPLITS, append, hashes, read_object};
-use crate::ledger::{self, Contents, Plan, PlannedDataset, Record, SHARDS, Status, replace_json};
-
-/// Rows that still show the former data of a dataset that changed, by their place in the plan.
-pub(super) type Kept = BTreeMap<usize, PlannedDataset>;
+use crate::ledger::{self, Ledger, Plan, PlannedDataset, Record, SHARDS, Status, replace_json};
+use crate::plan::Kept;
 
 /// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits; gives the plan that
 /// was there and the one that is there now.
@@ -169,11 +166,11 @@ pub(super) fn add_run(
 
 /// Fills in hashes that version 0.1 lost when it ran without the data, and writes a provenance that is missing from
 /// what the ledger knows about its first finished cell.
-pub(super) fn repair(folder: &Path, plan: &Plan, known: &Contents) -> io::Result<()> {
+pub(super) fn repair(folder: &Path, plan: &Plan, known: &Ledger) -> io::Result<()> {
     let path = folder.join(FILE);
     let mut provenance = read_object(&path)?;
     if provenance.is_empty() {
-        let mut records = known.records.iter();
+        let mut records = known.records();
         let Some(record) = records.find(|record| record.status == Status::Ok) else {
             return Ok(());
         };
@@ -183,13 +180,9 @@ pub(super) fn repair(folder: &Path, plan: &Plan, known: &Contents) -> io::Result
     if provenance.contains_key("runs") {
         return Ok(());
     }
-    let finished: HashSet<&str> = (known.records.iter())
-        .filter(|record| record.status == Status::Ok)
-        .map(|record| record.cell.as_str())
-        .collect();
     let is_computed = |index: usize| {
         let mut cells = plan.cells.iter().filter(|cell| cell.dataset == index);
-        cells.any(|cell| finished.contains(cell.cell.as_str()))
+        cells.any(|cell| known.is_done(&cell.cell))
     };
     let mut has_changed = false;
     let data = provenance.get_mut("data").and_then(Value::as_array_mut);

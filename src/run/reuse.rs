@@ -3,45 +3,36 @@
 //! A cell's identity says all that its numbers depend on, and neither the experiment's name nor the
 //! method's label, so a record is as good in one results folder as in another.
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::folder::Folder;
-use super::{Options, Prepared, RunError, recorded};
-use crate::ledger::{self, Contents, Record, Status};
+use super::{Prepared, RunOptions, recorded};
+use crate::error::Error;
+use crate::ledger::{Ledger, Record, Status};
 
 /// Adds to `folder` what the results folder `other` knows of cells of the plan and `known` lacks;
 /// says how many that were. Cells of which the experiment wants something recorded that `other` lacks are run.
 pub fn take_over(
     prepared: &Prepared,
-    options: &Options,
+    options: &RunOptions,
     folder: &Folder,
-    known: &mut Contents,
+    known: &mut Ledger,
     other: &Path,
-) -> Result<usize, RunError> {
-    let read_error = |source| RunError::Reuse { path: other.to_path_buf(), source };
-    let theirs = ledger::read_folder(other).map_err(read_error)?;
-    let theirs: HashMap<&str, &Record> = theirs
-        .latest()
-        .into_iter()
-        .filter(|record| record.status == Status::Ok)
-        .map(|record| (record.cell.as_str(), record))
-        .collect();
-    let settled: HashSet<String> = known
-        .latest()
-        .into_iter()
-        .filter(|record| record.status == Status::Ok)
-        .map(|record| record.cell.clone())
-        .collect();
+) -> Result<usize, Error> {
+    let read_error = |source| {
+        let folder = other.display();
+        Error::input(format!("cannot read the results to reuse in {folder}: {source}"))
+    };
+    let theirs = Ledger::read(other).map_err(read_error)?;
     let mut taken = 0;
     let plan = &prepared.plan;
     let included = options.part.cells(plan).into_iter();
     for cell in included
         .map(|index| &plan.cells[index])
-        .filter(|cell| !settled.contains(&cell.cell))
         .filter(|cell| !recorded::is_missing(plan, cell, other))
     {
-        let Some(&record) = theirs.get(cell.cell.as_str()) else {
+        let record = theirs.get(&cell.cell).filter(|record| record.status == Status::Ok);
+        let Some(record) = record.filter(|_| !known.is_done(&cell.cell)) else {
             continue;
         };
         let record = Record {
@@ -52,7 +43,7 @@ pub fn take_over(
         folder.take_trace(&cell.cell, other)?;
         folder.take_embedding(&cell.cell, other)?;
         folder.append(&record)?;
-        known.records.push(record);
+        known.insert(record);
         taken += 1;
     }
     Ok(taken)

@@ -12,80 +12,30 @@ use std::time::Instant;
 use ndarray::Axis;
 use npsvc::{FitError, Method, Model, Seed};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, json};
 
 use super::network::Task;
-use super::prepare::{Candidates, Source};
+use super::{Candidates, Source};
 use crate::data::split;
+use crate::ledger::{Selection, Tried};
+use crate::methods::Point;
 use crate::spec::{Experiment, Select, SelectOn};
 
-/// What was tried and what was chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Selection {
-    pub settings: Select,
-    /// Samples that took part.
-    pub samples: usize,
-    pub points: Vec<Scored>,
-    /// Index of the point chosen: the best mean, the earlier one among equals.
-    pub chosen: usize,
-    /// Indices of the points of the grid that are one step of one parameter away from it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub neighbours: Vec<usize>,
-    /// Parameters whose best value lies at an end of their grid, with a worse one next to it: beyond
-    /// the end there may be better ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub edges: Vec<Edge>,
-    pub seconds: f64,
+/// Whether a point can still be chosen.
+fn is_alive(point: &Tried) -> bool {
+    point.error.is_none() && point.dropped.is_none()
 }
 
-/// A parameter whose best value lies at an end of its grid.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Edge {
-    pub parameter: String,
-    pub value: Value,
-    pub end: End,
-}
-
-/// An end of a parameter's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum End {
-    Smallest,
-    Largest,
-}
-
-/// The inner scores of one point, in percent, one per fold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scored {
-    pub params: Value,
-    pub scores: Vec<f64>,
-    /// Mean score; absent where a fold failed or not all were scored.
-    pub mean: Option<f64>,
-    /// The number of folds after which successive halving dropped the point.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dropped: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-impl Scored {
-    /// Whether it can still be chosen.
-    fn is_alive(&self) -> bool {
-        self.error.is_none() && self.dropped.is_none()
-    }
-
-    fn mean_so_far(&self) -> f64 {
-        self.scores.iter().sum::<f64>() / self.scores.len().max(1) as f64
-    }
+fn mean_so_far(point: &Tried) -> f64 {
+    point.scores.iter().sum::<f64>() / point.scores.len().max(1) as f64
 }
 
 /// Drops the worse half of the points that are left, of equals the later ones.
-fn halve(points: &mut [Scored], folds: usize) {
-    let mut alive: Vec<usize> = (0..points.len()).filter(|&i| points[i].is_alive()).collect();
+fn halve(points: &mut [Tried], folds: usize) {
+    let mut alive: Vec<usize> = (0..points.len()).filter(|&i| is_alive(&points[i])).collect();
     let keep = alive.len().div_ceil(2);
     alive.sort_by(|&a, &b| {
-        let (a, b) = (points[a].mean_so_far(), points[b].mean_so_far());
+        let (a, b) = (mean_so_far(&points[a]), mean_so_far(&points[b]));
         b.total_cmp(&a)
     });
     for index in alive.into_iter().skip(keep) {
@@ -114,19 +64,8 @@ pub fn select(
     let begun = Instant::now();
     let split = if settings.once { 0 } else { split };
     let rounds = rounds(settings, source, split, seed);
-    let samples =
-        rounds.iter().flat_map(|round| &round.score).collect::<std::collections::HashSet<_>>();
-    let mut points: Vec<Scored> = candidates
-        .points
-        .iter()
-        .map(|point| Scored {
-            params: point.params.clone(),
-            scores: Vec::new(),
-            mean: None,
-            dropped: None,
-            error: None,
-        })
-        .collect();
+    let tried = |point: &Point| Tried { params: point.params.clone(), ..Tried::default() };
+    let mut points: Vec<Tried> = candidates.points.iter().map(tried).collect();
     for (number, round) in rounds.iter().enumerate() {
         // What is scored on test samples is the very fit that comes last.
         let seed = match settings.on {
@@ -138,24 +77,23 @@ pub fn select(
             halve(&mut points, number + 1);
         }
     }
-    for point in points.iter_mut().filter(|point| point.is_alive()) {
-        point.mean = Some(point.mean_so_far());
+    for point in points.iter_mut().filter(|point| is_alive(point)) {
+        point.mean = Some(mean_so_far(point));
     }
     let chosen = best(&points).ok_or_else(|| {
         let reason = points.iter().find_map(|point| point.error.clone()).unwrap_or_default();
         format!("no parameter point could be fitted; the first failed because {reason}")
     })?;
-    let samples = samples.len();
     let (neighbours, edges) = grid::surroundings(&candidates.grid, &points, chosen);
-    let seconds = begun.elapsed().as_secs_f64();
     Ok(Selection {
-        settings: settings.clone(),
-        samples,
+        settings: json!(settings),
+        samples: rounds.iter().map(|round| round.score.len()).sum(),
         points,
         chosen,
         neighbours,
         edges,
-        seconds,
+        seconds: begun.elapsed().as_secs_f64(),
+        extra: Map::new(),
     })
 }
 
@@ -204,9 +142,9 @@ fn score_round(
     candidates: &Candidates,
     seed: &Seed,
     means: Means<'_>,
-    points: &mut [Scored],
+    points: &mut [Tried],
 ) {
-    let alive: Vec<usize> = (0..points.len()).filter(|&index| points[index].is_alive()).collect();
+    let alive: Vec<usize> = (0..points.len()).filter(|&index| is_alive(&points[index])).collect();
     let results = match candidates.entry.is_network {
         true => score_networks(source, round, candidates, &alive, seed, means),
         false => score_kernels(experiment, source, round, candidates, &alive, seed, means.threads),
@@ -292,7 +230,7 @@ fn score_kernels(
     set.sweep().run(&points, seed, predict)
 }
 
-fn best(points: &[Scored]) -> Option<usize> {
+fn best(points: &[Tried]) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
     for (index, point) in points.iter().enumerate() {
         let Some(mean) = point.mean else { continue };
@@ -307,25 +245,19 @@ fn best(points: &[Scored]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn scored(scores: &[f64]) -> Scored {
-        Scored {
-            params: Value::Null,
-            scores: scores.to_vec(),
-            mean: None,
-            dropped: None,
-            error: None,
-        }
+    fn scored(scores: &[f64]) -> Tried {
+        Tried { scores: scores.to_vec(), ..Tried::default() }
     }
 
     #[test]
     fn halving_drops_the_worse_half_and_of_equals_the_later() {
-        let mut points: Vec<Scored> =
+        let mut points: Vec<Tried> =
             [50.0, 90.0, 70.0, 90.0, 70.0].map(|score| scored(&[score])).into();
         halve(&mut points, 1);
         let dropped: Vec<_> = points.iter().map(|point| point.dropped).collect();
         assert_eq!(dropped, [Some(1), None, None, None, Some(1)]);
         halve(&mut points, 2);
-        let alive: Vec<_> = (0..5).filter(|&i| points[i].is_alive()).collect();
+        let alive: Vec<_> = (0..5).filter(|&i| is_alive(&points[i])).collect();
         assert_eq!(alive, [1, 3]);
     }
 
@@ -333,6 +265,6 @@ mod tests {
     fn the_last_point_is_never_dropped() {
         let mut points = vec![scored(&[10.0])];
         halve(&mut points, 1);
-        assert!(points[0].is_alive());
+        assert!(is_alive(&points[0]));
     }
 }

@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 
 use super::cell::{Bench, Choices};
 use super::peak::mebibytes;
-use super::prepare::{Prepared, prepare};
 use super::worker::{Answer, Done, Request, Setup};
+use super::{Prepared, prepare};
 use crate::data::Store;
 use crate::memory;
-use crate::spec::Loaded;
+use crate::spec::Spec;
 
 /// Answers requests until standard input ends.
 pub fn serve() -> io::Result<()> {
@@ -82,8 +82,7 @@ impl Server {
         // Everything was downloaded by the process that asks.
         let store =
             Store::new(self.setup.data.clone(), true).on_device(&self.setup.circumstances.device);
-        prepare(&Loaded::resolved(experiment), &store, &[], |_| ())
-            .map_err(|error| error.to_string())
+        prepare(&Spec::of(experiment)?, &store, &[], &|_| ()).map_err(|error| error.to_string())
     }
 
     /// Works on requests for one dataset; gives the first that is for another.

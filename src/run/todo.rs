@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use super::schedule::Group;
-use super::{Options, Prepared, cost};
-use crate::ledger::{Contents, Record, Status};
-use crate::memory;
+use super::{Prepared, RunOptions, cost};
+use crate::ledger::{Ledger, Status};
 
 /// The cells a run still has to work on.
 pub struct Todo {
@@ -15,21 +14,16 @@ pub struct Todo {
     pub cells: usize,
     pub resumed: usize,
     pub work: f64,
-    pub budget: f64,
 }
 
 impl Todo {
-    pub fn new(prepared: &Prepared, options: &Options, known: &Contents) -> Self {
+    pub fn new(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Self {
         let plan = &prepared.plan;
-        let settled: HashMap<&str, &Record> =
-            known.latest().into_iter().map(|record| (record.cell.as_str(), record)).collect();
-        let budget = options.memory.or_else(memory::budget).map_or(f64::INFINITY, |b| b as f64);
-        let mut todo =
-            Self { groups: vec![], skipped: vec![], cells: 0, resumed: 0, work: 0.0, budget };
+        let mut todo = Self { groups: vec![], skipped: vec![], cells: 0, resumed: 0, work: 0.0 };
         let mut groups: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
         for index in options.part.cells(plan) {
             let cell = &plan.cells[index];
-            let last = settled.get(cell.cell.as_str());
+            let last = known.get(&cell.cell);
             let is_settled = last.is_some_and(|record| match record.status {
                 Status::Ok => true,
                 Status::Failed => !options.retry_failed,
@@ -45,8 +39,8 @@ impl Todo {
             }
             let estimate = cost::cell(prepared, cell);
             let needs = estimate.bytes;
-            if needs > budget {
-                let reason = too_large(needs, budget);
+            if needs > options.memory {
+                let reason = too_large(needs, options.memory);
                 // What the ledger already says in the same words is not said again.
                 let is_known = last.is_some_and(|record| {
                     record.status == Status::Skipped && record.error.as_ref() == Some(&reason)

@@ -13,11 +13,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::Selection;
 use super::beside::Beside;
 use super::cell::Circumstances;
-use super::network::Epochs;
-use crate::ledger::{Embedding, Record};
+use crate::event::Epochs;
+use crate::ledger::{Embedding, Record, Selection};
 use crate::spec::Experiment;
 
 /// How to run cells in processes of their own.

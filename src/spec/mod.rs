@@ -1,14 +1,13 @@
 //! Experiment specs: the YAML types, their schema, and validation with positions.
 //!
-//! A file becomes a tree in which every value knows its place; the tree is checked against the JSON
-//! schema of the types below, and what is left becomes an [`Experiment`]. The schema of these types
-//! is what validates a file, so the schema in `docs/` cannot drift from what the program accepts.
-//! Which methods and datasets exist is handed in as a [`Catalogue`]: this module knows neither.
+//! A file becomes a tree in which every value knows its place. The tree is checked against the JSON schema of
+//! the types below and becomes an [`Experiment`], whose methods are configured once. So the schema in `docs/`
+//! cannot drift from what the program accepts.
 
-mod catalogue;
+mod candidates;
 mod check;
-mod encoder;
 mod factor;
+mod form;
 mod node;
 mod phrase;
 mod problem;
@@ -19,59 +18,68 @@ mod sample;
 mod schema;
 #[cfg(test)]
 mod tests;
+mod tuning;
 mod types;
 
-pub use catalogue::{Catalogue, Check, DatasetEntry, MethodEntry};
-pub use encoder::{Backbone, Conventions, EncoderSpec};
+pub use candidates::Candidates;
 pub use factor::{Factor, Pivoted};
 pub use problem::{Place, Problem, Source, SpecError};
 pub use read::load;
 pub use schema::{schema, schema_text};
 pub use types::{
-    Budget, Compare, DatasetOptions, DatasetSpec, EvaluateOn, Experiment, FileFormat, FilesSpec,
-    MethodSpec, Protocol, Recording, Rendering, Reproduces, Resources, Search, Select, SelectBy,
-    SelectOn, Slurm, Splits, Test,
+    Budget, Compare, Experiment, MethodSpec, Protocol, Recording, Rendering, Reproduces, Resources,
+    Search, Select, SelectBy, SelectOn, Slurm, Test,
 };
 
-use check::Checker;
-use problem::Finding;
+pub use crate::data::{
+    Backbone, Conventions, DatasetOptions, DatasetSpec, EncoderSpec, EvaluateOn, FileFormat,
+    FilesSpec, Splits,
+};
 
-/// A spec that is sound as far as can be told without data.
-#[derive(Clone, Debug)]
-pub struct Loaded {
+use std::sync::Arc;
+
+use check::Checker;
+use form::Form;
+use node::Kind;
+
+/// A spec without problems that can be found without data.
+pub struct Spec {
     /// With all defaults filled in; parameters of methods stay as given.
     pub experiment: Experiment,
+    /// One per method of the experiment.
+    pub methods: Arc<[Candidates]>,
     /// For problems that show only later, such as a parameter too large for a dataset.
     pub source: Source,
 }
 
-impl Loaded {
+impl Spec {
     /// An experiment that was read and checked before; there is no text to point at.
-    pub fn resolved(experiment: Experiment) -> Self {
+    pub fn of(experiment: Experiment) -> Result<Self, String> {
+        let methods = experiment.methods.iter().map(Candidates::of).collect::<Result<_, _>>()?;
         let source = Source::new(&experiment.name, "");
-        Self { experiment, source }
+        Ok(Self { experiment, methods, source })
     }
 }
 
 /// Reads a spec from `text`; `name` is the file's name in messages.
-pub fn parse(text: &str, name: &str, catalogue: &Catalogue) -> Result<Loaded, SpecError> {
+pub fn parse(text: &str, name: &str) -> Result<Spec, SpecError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut source = Source::new(name, text);
-    let fail = |source: &Source, findings: Vec<Finding>| {
-        let problem = |finding| source.problem_of(finding);
-        SpecError::new(findings.into_iter().map(problem).collect())
-    };
-    let mut findings = Vec::new();
-    source.root = match node::parse(text, &mut findings) {
-        Ok(root) => root,
-        Err(finding) => return Err(fail(&source, vec![*finding])),
-    };
-    let schema = schema(catalogue);
-    let mut checker = Checker::new(&schema);
-    let value = checker.root(&source.root);
-    checker.findings.extend(findings);
-    match resolve::resolve(&source.root, value, checker, catalogue) {
-        Ok(experiment) => Ok(Loaded { experiment, source }),
-        Err(findings) => Err(fail(&source, findings)),
+    let source = Source::new(name, text);
+    let root = node::parse(text).map_err(|problem| source.error(vec![*problem]))?;
+    if matches!(root.kind, Kind::Null) {
+        let message = "the file holds no experiment, expected at least the keys `name`, `datasets` and `methods`";
+        return Err(source.error(vec![Problem::new(root.at, message)]));
+    }
+    let schema = schema();
+    let definitions = schema["$defs"].as_object().expect("the schema has definitions");
+    let form = Form::of(&schema, definitions);
+    let mut checker = Checker::default();
+    let value = checker.value(&root, &form);
+    match resolve::resolve(&root, value, &form, checker.problems) {
+        Ok((experiment, methods)) => {
+            let source = source.with_root(root);
+            Ok(Spec { experiment, methods: methods.into(), source })
+        }
+        Err(problems) => Err(source.error(problems)),
     }
 }

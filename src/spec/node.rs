@@ -9,8 +9,8 @@ use serde_saphyr::{
     Spanned,
 };
 
-use super::phrase::{name_of, printable};
-use super::problem::{Finding, Place};
+use super::phrase::printable;
+use super::problem::{Place, Problem};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Map(Vec<Entry>),
 }
 
-/// A key and its value.
+/// A key and its value. A key that is given twice has two entries.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub key: String,
@@ -40,9 +40,9 @@ pub(super) struct Entry {
 }
 
 impl Node {
-    /// The value under `key`, where this is a map that has it.
-    pub fn get(&self, key: &str) -> Option<&Entry> {
-        self.entries().iter().find(|entry| entry.key == key)
+    /// The value under `key`, if this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        Some(&self.entries().iter().find(|entry| entry.key == key)?.value)
     }
 
     /// The entries of a map; none for anything else.
@@ -62,11 +62,10 @@ impl Node {
     }
 }
 
-/// Parses `text`; keys given twice are reported in `findings` and their first value is kept.
-pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Result<Node, Box<Finding>> {
-    let root: Spanned<Raw> = serde_saphyr::from_str_with_options(text, options())
-        .map_err(|e| Box::new(syntax_error(text, &e)))?;
-    Ok(node(root, findings))
+/// Parses `text`.
+pub(super) fn parse(text: &str) -> Result<Node, Box<Problem>> {
+    serde_saphyr::from_str_with_options(text, options())
+        .map_err(|error| Box::new(syntax(text, &error)))
 }
 
 /// Limits far above any experiment, far below what would hurt.
@@ -85,7 +84,7 @@ fn options() -> Options {
             max_total_replayed_events: 100_000,
             max_replay_stack_depth: 8,
         },
-        // A streamed map hands on every entry under this policy, so `node` sees both places.
+        // A streamed map hands on every entry under this policy, so that both places are known.
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         emit_comments: false,
         strict_booleans: true,
@@ -94,7 +93,7 @@ fn options() -> Options {
     }
 }
 
-fn syntax_error(text: &str, error: &Error) -> Finding {
+fn syntax(text: &str, error: &Error) -> Problem {
     let at = match error.location() {
         Some(location) if location.line() > 0 => {
             Place::of_line(text, location.line(), location.column())
@@ -103,76 +102,36 @@ fn syntax_error(text: &str, error: &Error) -> Finding {
     };
     match error.without_snippet() {
         Error::MultipleDocuments { .. } => {
-            Finding::new(at, "a second YAML document starts here, expected one experiment per file")
+            Problem::new(at, "a second YAML document starts here, expected one experiment per file")
         }
         error => {
             let message = DefaultMessageFormatter.format_message(error);
-            Finding::new(at, format!("not valid YAML: {}", printable(&message)))
+            Problem::new(at, format!("not valid YAML: {}", printable(&message)))
         }
     }
 }
 
-fn node(raw: Spanned<Raw>, findings: &mut Vec<Finding>) -> Node {
-    let at = place(raw.defined);
-    let kind = match raw.value {
-        Raw::Null => Kind::Null,
-        Raw::Bool(value) => Kind::Bool(value),
-        Raw::Int(value) => Kind::Int(value),
-        Raw::Float(value) => Kind::Float(value),
-        Raw::Text(text) => Kind::Text(text),
-        Raw::List(items) => {
-            Kind::List(items.into_iter().map(|item| node(item, findings)).collect())
+impl From<Location> for Place {
+    fn from(location: Location) -> Self {
+        let number = |n: u64| usize::try_from(n).unwrap_or(0);
+        let span = location.span();
+        Self {
+            line: number(location.line()),
+            column: number(location.column()),
+            offset: number(span.byte_offset().unwrap_or(0)),
+            length: number(span.byte_len().unwrap_or(0)),
         }
-        Raw::Map(entries) => Kind::Map(map(entries, findings)),
-    };
-    Node { kind, at }
-}
-
-fn map(raw: Vec<(Spanned<String>, Spanned<Raw>)>, findings: &mut Vec<Finding>) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::with_capacity(raw.len());
-    let mut seen = std::collections::HashMap::new();
-    for (key, value) in raw {
-        let key_at = place(key.defined);
-        if let Some(first) = seen.insert(key.value.clone(), key_at) {
-            let name = name_of(&key.value);
-            let message = format!("the key {name} is given twice, first in line {}", first.line);
-            findings.push(Finding::new(key_at, message).also(first, "first given here"));
-            seen.insert(key.value, first);
-            continue;
-        }
-        let mut value = node(value, findings);
-        // Nothing at all stands after the colon: the key is what can be pointed at.
-        if matches!(value.kind, Kind::Null) && value.at.length == 0 {
-            value.at = key_at;
-        }
-        entries.push(Entry { key: key.value, key_at, value });
-    }
-    entries
-}
-
-fn place(location: Location) -> Place {
-    let number = |n: u64| usize::try_from(n).unwrap_or(0);
-    let span = location.span();
-    Place {
-        line: number(location.line()),
-        column: number(location.column()),
-        offset: number(span.byte_offset().unwrap_or(0)),
-        length: number(span.byte_len().unwrap_or(0)),
     }
 }
 
-/// What serde is asked for.
-enum Raw {
-    Null,
-    Bool(bool),
-    Int(i128),
-    Float(f64),
-    Text(String),
-    List(Vec<Spanned<Raw>>),
-    Map(Vec<(Spanned<String>, Spanned<Raw>)>),
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = Spanned::<Kind>::deserialize(deserializer)?;
+        Ok(Self { kind: spanned.value, at: spanned.defined.into() })
+    }
 }
 
-impl<'de> Deserialize<'de> for Raw {
+impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Anything)
     }
@@ -181,50 +140,55 @@ impl<'de> Deserialize<'de> for Raw {
 struct Anything;
 
 impl<'de> Visitor<'de> for Anything {
-    type Value = Raw;
+    type Value = Kind;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a YAML value")
     }
 
-    fn visit_unit<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
+    fn visit_unit<E>(self) -> Result<Kind, E> {
+        Ok(Kind::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
-        Ok(Raw::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<Kind, E> {
+        Ok(Kind::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
-        Ok(Raw::Int(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<Kind, E> {
+        Ok(Kind::Int(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
-        Ok(Raw::Int(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<Kind, E> {
+        Ok(Kind::Int(value.into()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
-        Ok(Raw::Float(value))
+    fn visit_f64<E>(self, value: f64) -> Result<Kind, E> {
+        Ok(Kind::Float(value))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
-        Ok(Raw::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<Kind, E> {
+        Ok(Kind::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Raw, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Kind, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {
             items.push(item);
         }
-        Ok(Raw::List(items))
+        Ok(Kind::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Kind, A::Error> {
         let mut entries = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
+        while let Some((key, mut value)) = map.next_entry::<Spanned<String>, Node>()? {
+            let key_at = Place::from(key.defined);
+            // Nothing at all stands after the colon: the key is what can be pointed at.
+            if matches!(value.kind, Kind::Null) && value.at.length == 0 {
+                value.at = key_at;
+            }
+            entries.push(Entry { key: key.value, key_at, value });
         }
-        Ok(Raw::Map(entries))
+        Ok(Kind::Map(entries))
     }
 }
 
@@ -233,21 +197,18 @@ mod tests {
     use super::*;
 
     fn root(text: &str) -> Node {
-        let mut findings = Vec::new();
-        let root = parse(text, &mut findings).expect("valid YAML");
-        assert!(findings.is_empty(), "{findings:?}");
-        root
+        parse(text).expect("valid YAML")
     }
 
     #[test]
     fn every_key_and_value_knows_its_place() {
         let text = "a: é\nb: [1, {c: -2.5}]\n";
         let root = root(text);
-        let b = root.get("b").expect("a key");
+        let b = &root.entries()[1];
         assert_eq!((b.key_at.line, b.key_at.column), (2, 1));
         let c = b.value.items()[1].get("c").expect("a key");
-        assert_eq!((c.value.at.line, c.value.at.column), (2, 12));
-        assert_eq!(&text[c.value.at.offset..][..c.value.at.length], "-2.5");
+        assert_eq!((c.at.line, c.at.column), (2, 12));
+        assert_eq!(&text[c.at.offset..][..c.at.length], "-2.5");
     }
 
     #[test]
@@ -272,19 +233,9 @@ mod tests {
     #[test]
     fn a_merge_key_is_no_duplicate() {
         let root = root("a: &base {c: 1, d: 2}\nb: {<<: *base, c: 3}\n");
-        let b = &root.get("b").expect("a key").value;
+        let b = root.get("b").expect("a key");
         assert_eq!(b.entries().len(), 2);
-        assert!(matches!(b.get("c").expect("a key").value.kind, Kind::Int(3)));
-    }
-
-    #[test]
-    fn a_key_given_three_times_is_reported_twice_with_both_places() {
-        let mut findings = Vec::new();
-        let root = parse("a: 1\nb: {a: 1}\na: 2\na: 3\n", &mut findings).expect("valid YAML");
-        assert!(matches!(root.get("a").expect("a key").value.kind, Kind::Int(1)));
-        let lines: Vec<_> = findings.iter().map(|finding| finding.at.line).collect();
-        assert_eq!(lines, [3, 4]);
-        assert!(findings[1].message.contains("first in line 1"));
+        assert!(matches!(b.get("c").expect("a key").kind, Kind::Int(3)));
     }
 
     #[test]
@@ -304,7 +255,7 @@ mod tests {
             )
         });
         for bomb in [laughs, "[".repeat(100_000), deep_block, nested, "a: &a [*a]".into()] {
-            assert!(parse(&bomb, &mut Vec::new()).is_err());
+            assert!(parse(&bomb).is_err());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Report,
 };
 
 use super::node::{Kind, Node};
@@ -24,7 +24,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The character at a line and a column, both from 1, as far as the text reaches.
+    /// The character at a line and a column, both from 1, or the end of the text.
     pub(super) fn of_line(text: &str, line: u64, column: u64) -> Self {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).max(1);
         let (line, column) = (number(line), number(column));
@@ -38,33 +38,32 @@ impl Place {
         Self { line, column, offset: start + offset, length }
     }
 
-    fn label(&self, text: Option<String>) -> LabeledSpan {
-        LabeledSpan::new(text, self.offset, self.length)
+    fn label(&self, text: Option<&str>) -> LabeledSpan {
+        LabeledSpan::new(text.map(str::to_owned), self.offset, self.length)
     }
 }
 
-/// A problem before it is known to which file it belongs.
+/// One problem of a spec.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
-    pub at: Place,
+pub struct Problem {
+    /// Missing if the problem is the file as a whole.
+    pub place: Option<Place>,
     pub message: String,
     pub help: Option<String>,
-    pub also: Option<(Place, &'static str)>,
+    also: Option<(Place, &'static str)>,
 }
 
-impl Finding {
-    pub fn new(at: Place, message: impl Into<String>) -> Self {
-        Self { at, message: message.into(), help: None, also: None }
+impl Problem {
+    pub(super) fn new(at: Place, message: impl Into<String>) -> Self {
+        Self { place: Some(at), message: message.into(), help: None, also: None }
     }
 
-    pub fn help(mut self, help: impl Into<Option<String>>) -> Self {
-        self.help = help.into();
-        self
+    pub(super) fn help(self, help: impl Into<Option<String>>) -> Self {
+        Self { help: help.into(), ..self }
     }
 
-    pub fn also(mut self, at: Place, label: &'static str) -> Self {
-        self.also = Some((at, label));
-        self
+    pub(super) fn also(self, at: Place, label: &'static str) -> Self {
+        Self { also: Some((at, label)), ..self }
     }
 }
 
@@ -72,15 +71,17 @@ impl Finding {
 #[derive(Clone, Debug)]
 pub struct Source {
     file: Arc<NamedSource<String>>,
-    pub(super) root: Node,
+    root: Node,
 }
 
 impl Source {
     pub(super) fn new(name: &str, text: &str) -> Self {
-        Self {
-            file: Arc::new(NamedSource::new(name, text.to_owned())),
-            root: Node { kind: Kind::Null, at: Place::default() },
-        }
+        let root = Node { kind: Kind::Null, at: Place::default() };
+        Self { file: Arc::new(NamedSource::new(name, text.to_owned())), root }
+    }
+
+    pub(super) fn with_root(self, root: Node) -> Self {
+        Self { root, ..self }
     }
 
     /// The file's name as the user gave it.
@@ -102,107 +103,36 @@ impl Source {
         message: impl Into<String>,
         help: impl Into<Option<String>>,
     ) -> Problem {
-        self.problem_of(Finding::new(self.locate(path), message).help(help))
-    }
-
-    pub(super) fn problem_of(&self, finding: Finding) -> Problem {
-        Problem {
-            file: Arc::clone(&self.file),
-            place: Some(finding.at),
-            message: finding.message,
-            help: finding.help,
-            also: finding.also,
-        }
-    }
-
-    fn locate(&self, path: &[&str]) -> Place {
-        let (mut node, mut at) = (&self.root, self.root.at);
+        let mut node = &self.root;
         for step in path {
             let inner = match node.entries() {
                 [only] if only.key != *step => only.value.get(step),
                 _ => None,
             };
-            let item = step.parse().ok().and_then(|index: usize| node.items().get(index));
-            if let Some(entry) = node.get(step).or(inner) {
-                (node, at) = (&entry.value, entry.value.at);
-            } else if let Some(item) = item {
-                (node, at) = (item, item.at);
-            } else {
-                break;
+            let item = || node.items().get(step.parse::<usize>().ok()?);
+            match node.get(step).or(inner).or_else(item) {
+                Some(found) => node = found,
+                None => break,
             }
         }
-        match node.entries() {
+        let at = match node.entries() {
             // A block map begins with its first key; pointing at nothing helps nobody.
-            [first, ..] if at.length == 0 => first.key_at,
-            _ => at,
-        }
-    }
-}
-
-/// One problem of a spec. Displays as its sentence without place and help.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct Problem {
-    file: Arc<NamedSource<String>>,
-    /// Missing where the problem is the file as a whole.
-    pub place: Option<Place>,
-    pub message: String,
-    pub help: Option<String>,
-    also: Option<(Place, &'static str)>,
-}
-
-impl Problem {
-    /// A problem with a file as a whole.
-    pub(super) fn of_file(name: &str, message: impl Into<String>, help: Option<String>) -> Self {
-        Self {
-            file: Arc::new(NamedSource::new(name, String::new())),
-            place: None,
-            message: message.into(),
-            help,
-            also: None,
-        }
+            [first, ..] if node.at.length == 0 => first.key_at,
+            _ => node.at,
+        };
+        Problem::new(at, message).help(help)
     }
 
-    /// The file's name as the user gave it.
-    pub fn file(&self) -> &str {
-        self.file.name()
-    }
-
-    /// Everything in one line: `file:line:column: message; help`.
-    pub fn sentence(&self) -> String {
-        let mut text = self.file().to_owned();
-        if let Some(place) = self.place {
-            text += &format!(":{}:{}", place.line, place.column);
-        }
-        text += &format!(": {}", self.message);
-        if let Some(help) = &self.help {
-            text += &format!("; {help}");
-        }
-        text
-    }
-}
-
-impl Diagnostic for Problem {
-    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        let help = self.help.as_ref()?;
-        Some(Box::new(help))
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.place?;
-        Some(&self.file)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let here = self.place?.label(self.also.map(|_| "here".to_owned()));
-        let also = self.also.map(|(place, label)| place.label(Some(label.to_owned())));
-        Some(Box::new(std::iter::once(here).chain(also)))
+    /// These problems, of which there must be one, as an error.
+    pub fn error(&self, problems: Vec<Problem>) -> SpecError {
+        SpecError::new(Arc::clone(&self.file), problems)
     }
 }
 
 /// All problems of a spec, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct SpecError {
+    file: Arc<NamedSource<String>>,
     problems: Vec<Problem>,
     omitted: usize,
 }
@@ -211,12 +141,17 @@ impl SpecError {
     /// More than this many problems of one file are counted, not shown.
     const SHOWN: usize = 50;
 
-    /// `problems` must not be empty.
-    pub fn new(mut problems: Vec<Problem>) -> Self {
+    fn new(file: Arc<NamedSource<String>>, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.place.map(|place| place.offset));
         let omitted = problems.len().saturating_sub(Self::SHOWN);
         problems.truncate(Self::SHOWN);
-        Self { problems, omitted }
+        Self { file, problems, omitted }
+    }
+
+    /// A problem with a file as a whole.
+    pub(super) fn of_file(name: &str, message: impl Into<String>, help: Option<String>) -> Self {
+        let problem = Problem { place: None, message: message.into(), help, also: None };
+        Self::new(Arc::new(NamedSource::new(name, String::new())), vec![problem])
     }
 
     /// The problems, in the order of the file.
@@ -226,13 +161,9 @@ impl SpecError {
 
     /// One line per problem, for logs and pipes.
     pub fn plain(&self) -> String {
-        let mut text: String =
-            self.problems.iter().map(|problem| problem.sentence() + "\n").collect();
-        if let Some(line) = self.omission() {
-            text += &line;
-            text.push('\n');
-        }
-        text
+        let mut lines: Vec<String> = self.problems.iter().map(|one| self.sentence(one)).collect();
+        lines.extend(self.omission());
+        lines.join("\n") + "\n"
     }
 
     /// With snippets of the file, for a terminal of `width` columns.
@@ -242,21 +173,34 @@ impl SpecError {
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_width(width.max(40))
             .with_context_lines(1);
+        let shown = self.problems.iter().map(|problem| match problem.place {
+            Some(place) => self.snippet(problem, place, &handler),
+            None => self.sentence(problem) + "\n",
+        });
+        let text = shown.collect::<Vec<String>>().join("\n");
+        self.omission().map_or(text.clone(), |line| text + &line + "\n")
+    }
+
+    /// Everything in one line: `file:line:column: message; help`.
+    fn sentence(&self, problem: &Problem) -> String {
+        let Problem { place, message, help, .. } = problem;
+        let place = place.map_or_else(String::new, |at| format!(":{}:{}", at.line, at.column));
+        let help = help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+        format!("{}{place}: {message}{help}", self.file.name())
+    }
+
+    fn snippet(&self, problem: &Problem, at: Place, handler: &GraphicalReportHandler) -> String {
+        let here = at.label(problem.also.map(|_| "here"));
+        let also = problem.also.map(|(place, label)| place.label(Some(label)));
+        let mut diagnostic =
+            MietteDiagnostic::new(&problem.message).with_labels([here].into_iter().chain(also));
+        diagnostic.help.clone_from(&problem.help);
+        let report = Report::new(diagnostic).with_source_code(Arc::clone(&self.file));
         let mut text = String::new();
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                text.push('\n');
-            }
-            if problem.place.is_none() || handler.render_report(&mut text, problem).is_err() {
-                text += &problem.sentence();
-                text.push('\n');
-            }
+        match handler.render_report(&mut text, report.as_ref()) {
+            Ok(()) => text,
+            Err(_) => self.sentence(problem) + "\n",
         }
-        if let Some(line) = self.omission() {
-            text += &line;
-            text.push('\n');
-        }
-        text
     }
 
     fn omission(&self) -> Option<String> {
@@ -264,28 +208,16 @@ impl SpecError {
     }
 }
 
-impl From<Problem> for SpecError {
-    fn from(problem: Problem) -> Self {
-        Self::new(vec![problem])
-    }
-}
-
 impl Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problems.as_slice() {
-            [only] => f.write_str(&only.sentence()),
+            [only] => f.write_str(&self.sentence(only)),
             all => {
-                let file = all.first().map_or("the spec", Problem::file);
-                write!(f, "{file} has {}", counted(all.len() + self.omitted, "problem"))
+                let problems = counted(all.len() + self.omitted, "problem");
+                write!(f, "{} has {problems}", self.file.name())
             }
         }
     }
 }
 
 impl std::error::Error for SpecError {}
-
-impl Diagnostic for SpecError {
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
-    }
-}

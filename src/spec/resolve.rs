@@ -1,137 +1,124 @@
-//! From checked JSON to an [`Experiment`]: ranges expanded, names and labels resolved, and all the
+//! From checked JSON to an [`Experiment`]: names and labels resolved, methods configured, and all the
 //! checks that no schema can express.
-
-mod tuning;
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::catalogue::Catalogue;
-use super::check::{Checker, Step, subject};
-use super::node::Node;
+use super::DatasetSpec;
+use super::candidates::Candidates;
+use super::form::Form;
+use super::node::{Kind, Node};
 use super::phrase::{did_you_mean, name_of, one_of};
-use super::problem::{Finding, Place};
+use super::problem::{Place, Problem};
 use super::schema::{FILES, LABEL};
-use super::types::{DatasetSpec, Experiment, FilesSpec, MethodSpec};
+use super::types::{Experiment, MethodSpec};
+use crate::paper;
 use crate::wording::{closest, counted};
 
-/// Resolves the normal form `value` of the tree `root`. Parts in which `checker` found problems are
-/// passed over, so that one run reports as much as can be known.
+/// Resolves the normal form `value` of the tree `root`. Entries in which there are `problems` are skipped, so
+/// that one run reports as much as can be known.
 pub(super) fn resolve(
     root: &Node,
-    value: Value,
-    checker: Checker<'_>,
-    catalogue: &Catalogue,
-) -> Result<Experiment, Vec<Finding>> {
-    let mut resolver = Resolver { root, value, checker, catalogue, findings: Vec::new() };
+    mut value: Value,
+    form: &Form,
+    problems: Vec<Problem>,
+) -> Result<(Experiment, Vec<Candidates>), Vec<Problem>> {
+    let mut resolver = Resolver { root, value: &value, form, problems };
     let datasets = resolver.datasets();
-    let methods = resolver.methods();
+    let (methods, candidates) = resolver.methods();
     let against = resolver.against(&methods);
-    resolver.slurm(&methods);
+    resolver.check_slurm(&methods);
     resolver.check_table();
-    let Resolver { mut value, checker, mut findings, .. } = resolver;
-    findings.extend(checker.findings);
-    if !findings.is_empty() {
-        return Err(findings);
+    if !resolver.problems.is_empty() {
+        return Err(resolver.problems);
     }
     value["datasets"] = json!(datasets);
     value["methods"] = json!(methods);
     if let Some(against) = against {
         value["compare"]["against"] = json!(against);
     }
-    serde_json::from_value(value)
-        .map_err(|error| vec![Finding::new(root.at, format!("not a valid experiment: {error}"))])
+    let experiment = serde_json::from_value(value)
+        .map_err(|error| vec![Problem::new(root.at, format!("not a valid experiment: {error}"))])?;
+    Ok((experiment, candidates))
 }
 
-struct Resolver<'a> {
-    root: &'a Node,
-    value: Value,
-    checker: Checker<'a>,
-    catalogue: &'a Catalogue,
-    findings: Vec<Finding>,
+pub(super) struct Resolver<'a> {
+    pub root: &'a Node,
+    pub value: &'a Value,
+    /// Of a spec.
+    pub form: &'a Form,
+    pub problems: Vec<Problem>,
 }
 
 /// An entry of `methods` or `datasets`.
-struct Named<'a> {
-    path: Vec<Step>,
-    name: String,
-    name_at: Place,
-    /// Missing where only the name is given.
+pub(super) struct Named<'a> {
+    pub name: &'a str,
+    pub at: Place,
+    /// Missing if only the name is given.
     options: Option<&'a Node>,
-    values: Map<String, Value>,
+    pub values: Map<String, Value>,
 }
 
 impl Named<'_> {
     /// Where `option` is given, or else the name.
-    fn place(&self, option: &str) -> Place {
-        self.option(option).map_or(self.name_at, |node| node.at)
+    pub fn place(&self, option: &str) -> Place {
+        self.option(option).map_or(self.at, |node| node.at)
     }
 
-    fn option(&self, option: &str) -> Option<&Node> {
-        Some(&self.options?.get(option)?.value)
+    pub fn option(&self, option: &str) -> Option<&Node> {
+        self.options?.get(option)
     }
 
-    fn subject(&self, option: &str) -> String {
-        subject(&self.path_of(option))
-    }
-
-    fn path_of(&self, option: &str) -> Vec<Step> {
-        let mut path = self.path.clone();
-        path.push(Step::Key(option.to_owned()));
-        path
+    pub fn subject(&self, option: &str) -> String {
+        format!("{} of {}", name_of(option), name_of(self.name))
     }
 }
 
 impl<'a> Resolver<'a> {
-    /// The sound entries of the list under `key`.
-    fn entries(&self, key: &str) -> Vec<Named<'a>> {
-        let nodes = self.root.get(key).map_or(&[][..], |entry| entry.value.items());
+    /// The entries of the list under `key`; nothing in place of those with a problem.
+    fn entries(&self, key: &str) -> Vec<Option<Named<'a>>> {
+        let nodes = self.root.get(key).map_or(&[][..], Node::items);
         let values = self.value[key].as_array().map_or(&[][..], Vec::as_slice);
-        let entry = |(index, (node, value)): (usize, (&'a Node, &Value))| {
-            let mut path = vec![Step::Key(key.to_owned()), Step::Index(index)];
-            if !self.checker.is_clean(&path) {
-                return None;
-            }
+        let entry = |(node, value): (&'a Node, &'a Value)| {
             let (name, values) = value.as_object()?.iter().next()?;
-            path.push(Step::Key(name.clone()));
             let first = node.entries().first();
             Some(Named {
-                path,
-                name: name.clone(),
-                name_at: first.map_or(node.at, |entry| entry.key_at),
+                name,
+                at: first.map_or(node.at, |entry| entry.key_at),
                 options: first.map(|entry| &entry.value),
                 values: values.as_object().cloned().unwrap_or_default(),
             })
         };
-        nodes.iter().zip(values).enumerate().filter_map(entry).collect()
+        nodes.iter().zip(values).map(entry).collect()
+    }
+
+    /// Whether all methods are known, so that one can say which are not.
+    fn has_all_methods(&self) -> bool {
+        self.entries("methods").iter().all(Option::is_some)
     }
 
     fn datasets(&mut self) -> Vec<DatasetSpec> {
         let mut datasets = Vec::new();
         let mut seen: HashMap<String, Place> = HashMap::new();
-        for entry in self.entries("datasets") {
-            let at = match entry.name == FILES {
-                true => entry.place("name"),
-                false => entry.name_at,
-            };
+        for entry in self.entries("datasets").into_iter().flatten() {
+            let is_own = entry.name == FILES;
+            let at = if is_own { entry.place("name") } else { entry.at };
             let dataset = match dataset(&entry) {
                 Ok(dataset) => dataset,
                 Err(error) => {
-                    let message = format!("{} is not valid: {error}", name_of(&entry.name));
-                    self.findings.push(Finding::new(at, message));
+                    let message = format!("{} is not valid: {error}", name_of(entry.name));
+                    self.problems.push(Problem::new(at, message));
                     continue;
                 }
             };
             let name = dataset.name().into_owned();
-            if let Some(first) = seen.get(&name) {
-                let name = name_of(&name);
-                let message =
-                    format!("two datasets are called {name}, the first in line {}", first.line);
-                let help =
-                    (entry.name == FILES).then(|| "give one of them another `name`".to_owned());
-                self.findings
-                    .push(Finding::new(at, message).help(help).also(*first, "first named here"));
+            if let Some(&first) = seen.get(&name) {
+                let (name, line) = (name_of(&name), first.line);
+                let message = format!("two datasets are called {name}, the first in line {line}");
+                let help = is_own.then(|| "give one of them another `name`".to_owned());
+                let problem = Problem::new(at, message).also(first, "first named here");
+                self.problems.push(problem.help(help));
             } else {
                 seen.insert(name, at);
             }
@@ -140,166 +127,133 @@ impl<'a> Resolver<'a> {
         datasets
     }
 
-    fn methods(&mut self) -> Vec<MethodSpec> {
-        let mut methods = Vec::new();
-        let mut seen: HashMap<String, Place> = HashMap::new();
-        let mut known = Vec::new();
-        for entry in self.entries("methods") {
-            let Some(method) = self.catalogue.method(&entry.name) else {
-                continue;
-            };
-            let before = self.findings.len();
-            let spec = self.method(&entry, method);
-            let points = match self.findings.len() == before {
-                true => self.check_tuning(&entry, method, &spec),
+    /// The method entries, and the points of those without problems.
+    fn methods(&mut self) -> (Vec<MethodSpec>, Vec<Candidates>) {
+        let mut specs = Vec::new();
+        let mut labels: HashMap<String, Place> = HashMap::new();
+        let mut known: Vec<(Place, String, Candidates)> = Vec::new();
+        for entry in self.entries("methods").into_iter().flatten() {
+            let before = self.problems.len();
+            let spec = self.method(&entry);
+            let points = match self.problems.len() == before {
+                true => self.candidates(&entry, &spec),
                 false => None,
             };
             let label = spec.label.clone().unwrap_or_default();
-            let at = entry.place(LABEL);
-            let same = points.and_then(|points| {
-                let this = (entry.name_at, label.clone());
-                same_parameters(&mut known, (entry.name.clone(), points), this)
+            specs.push(spec);
+            let same = points.as_ref().and_then(|points| {
+                let (at, label, _) = known.iter().find(|(.., other)| other.is_same(points))?;
+                Some((*at, label))
             });
-            if let Some(first) = seen.get(&label) {
-                let label = name_of(&label);
-                let message =
-                    format!("two methods are labelled {label}, the first in line {}", first.line);
-                let finding = Finding::new(at, message).also(*first, "first named here");
-                self.findings
-                    .push(finding.help("give one of them a `label` of its own".to_owned()));
-            } else {
-                self.findings.extend(same);
-                seen.insert(label, at);
+            if let Some(&first) = labels.get(&label) {
+                let (name, line) = (name_of(&label), first.line);
+                let message = format!("two methods are labelled {name}, the first in line {line}");
+                let problem = Problem::new(entry.place(LABEL), message);
+                let help = "give one of them a `label` of its own".to_owned();
+                self.problems.push(problem.also(first, "first named here").help(help));
+            } else if let Some((first, theirs)) = same {
+                // Its cells would be the same cells, whatever it is labelled.
+                let message = format!(
+                    "this is the method of line {} with the same parameters, labelled {} there",
+                    first.line,
+                    name_of(theirs)
+                );
+                let problem = Problem::new(entry.at, message).also(first, "first given here");
+                let help = "remove one of the two or change a parameter".to_owned();
+                self.problems.push(problem.help(help));
             }
-            methods.push(spec);
+            labels.entry(label.clone()).or_insert_with(|| entry.place(LABEL));
+            known.extend(points.map(|points| (entry.at, label, points)));
         }
-        methods
+        (specs, known.into_iter().map(|(.., points)| points).collect())
     }
 
     /// Refuses a table that the paper does not have.
     fn check_table(&mut self) {
-        let Some(table) = self.value["reproduces"]["table"].as_u64() else {
+        let node = self.root.get("reproduces").and_then(|node| node.get("table"));
+        let table = self.value["reproduces"]["table"].as_u64();
+        let (Some(node), Some(table)) = (node, table) else {
             return;
         };
-        let tables = &self.catalogue.tables;
-        let node = (self.root.get("reproduces")).and_then(|entry| entry.value.get("table"));
-        if let Some(entry) = node
-            && !tables.iter().any(|&known| u64::from(known) == table)
-        {
-            let known: Vec<String> = tables.iter().map(u32::to_string).collect();
+        // Tables of the appendix have no number that `reproduces` could name.
+        let known = paper::tables().iter().filter(|known| known.table.parse::<u32>().is_ok());
+        let known: Vec<&str> = known.map(|known| known.table.as_ref()).collect();
+        if !known.contains(&table.to_string().as_str()) {
             let message = format!(
                 "`reproduces.table` is {table}, which is no table of the paper known here, \
                  expected {}",
-                one_of(known.iter().map(String::as_str))
+                one_of(known)
             );
-            self.findings.push(Finding::new(entry.value.at, message));
+            self.problems.push(Problem::new(node.at, message));
         }
     }
 
     /// The label of the method to compare with.
     fn against(&mut self, methods: &[MethodSpec]) -> Option<String> {
-        let path = [Step::Key("compare".into()), Step::Key("against".into())];
-        let against = self.value["compare"]["against"].as_str()?;
-        let sound =
-            self.checker.is_clean(&path) && self.checker.is_clean(&[Step::Key("methods".into())]);
-        let node = &self.root.get("compare")?.value.get("against")?.value;
-        if !sound {
+        let node = self.root.get("compare")?.get("against")?;
+        let Kind::Text(against) = &node.kind else {
+            return None;
+        };
+        if !self.has_all_methods() {
             return None;
         }
-        let labels = || methods.iter().filter_map(|method| method.label.as_deref());
-        if let Some(label) = labels().find(|label| *label == against) {
-            return Some(label.to_owned());
+        let labels = || methods.iter().filter_map(|method| method.label.as_ref());
+        if labels().any(|label| label == against) {
+            return Some(against.clone());
         }
-        let meant: Vec<_> = methods.iter().filter(|method| method.method == against).collect();
-        let finding = match meant.as_slice() {
+        let meant: Vec<_> = methods.iter().filter(|method| method.method == *against).collect();
+        let (which, expected, help) = match meant.as_slice() {
             [only] => return only.label.clone(),
             [] => {
                 let names = || methods.iter().map(|method| method.method.as_str());
                 let mut known: Vec<&str> = names().collect();
                 known.dedup();
-                let message = format!(
-                    "`compare.against` is {}, which is no method of this experiment, expected {}",
-                    name_of(against),
-                    one_of(known)
-                );
-                let meant = closest(against, names().chain(labels()));
-                Finding::new(node.at, message).help(meant.map(did_you_mean))
+                let meant = closest(against, names().chain(labels().map(String::as_str)));
+                let which = "is no method of this experiment".to_owned();
+                (which, one_of(known), meant.map(did_you_mean))
             }
             several => {
                 let labels = several.iter().filter_map(|method| method.label.as_deref());
-                let message = format!(
-                    "`compare.against` is {}, which stands for {}, expected {}",
-                    name_of(against),
-                    counted(several.len(), "method"),
-                    one_of(labels)
-                );
-                Finding::new(node.at, message)
+                (format!("stands for {}", counted(several.len(), "method")), one_of(labels), None)
             }
         };
-        self.findings.push(finding);
+        let against = name_of(against);
+        let message = format!("`compare.against` is {against}, which {which}, expected {expected}");
+        self.problems.push(Problem::new(node.at, message).help(help));
         None
     }
-}
 
-impl Resolver<'_> {
     /// Every method that is to be submitted apart is one of the experiment's.
-    fn slurm(&mut self, methods: &[MethodSpec]) {
-        let named = self.root.get("slurm").and_then(|slurm| slurm.value.get("methods"));
-        if !self.checker.is_clean(&[Step::Key("methods".into())]) {
+    fn check_slurm(&mut self, methods: &[MethodSpec]) {
+        let named = self.root.get("slurm").and_then(|slurm| slurm.get("methods"));
+        if !self.has_all_methods() {
             return;
         }
-        for entry in named.map_or(&[][..], |methods| methods.value.entries()) {
-            let names = || {
-                let labels = methods.iter().filter_map(|method| method.label.as_deref());
-                methods.iter().map(|method| method.method.as_str()).chain(labels)
-            };
-            if names().all(|name| name != entry.key) {
-                let mut known: Vec<&str> = names().collect();
-                known.sort_unstable();
-                known.dedup();
+        let labels = methods.iter().filter_map(|method| method.label.as_deref());
+        let names = methods.iter().map(|method| method.method.as_str()).chain(labels);
+        let names: Vec<&str> = names.collect();
+        let mut known = names.clone();
+        known.sort_unstable();
+        known.dedup();
+        for entry in named.map_or(&[][..], Node::entries) {
+            if !known.contains(&entry.key.as_str()) {
                 let message = format!(
                     "`slurm.methods` names {}, which is no method of this experiment, expected {}",
                     name_of(&entry.key),
-                    one_of(known)
+                    one_of(known.iter().copied())
                 );
-                let meant = closest(&entry.key, names()).map(did_you_mean);
-                self.findings.push(Finding::new(entry.key_at, message).help(meant));
+                let meant = closest(&entry.key, names.iter().copied()).map(did_you_mean);
+                self.problems.push(Problem::new(entry.key_at, message).help(meant));
             }
         }
     }
-}
-
-/// A method and its parameter points, and where it stands under which label.
-type Known = ((String, Vec<Value>), (Place, String));
-
-/// Remembers an entry. A finding if it asks for what an earlier one asks for: its cells would be the
-/// same cells, whatever it is labelled.
-fn same_parameters(
-    known: &mut Vec<Known>,
-    asked: (String, Vec<Value>),
-    (at, label): (Place, String),
-) -> Option<Finding> {
-    let Some((_, (first, theirs))) = known.iter().find(|(other, _)| *other == asked) else {
-        known.push((asked, (at, label)));
-        return None;
-    };
-    let message = format!(
-        "this is the method of line {} with the same parameters, labelled {} there",
-        first.line,
-        name_of(theirs)
-    );
-    let help = "remove one of the two or change a parameter".to_owned();
-    let finding = Finding::new(at, message).also(*first, "first given here");
-    Some(finding.help(help))
 }
 
 fn dataset(entry: &Named<'_>) -> Result<DatasetSpec, serde_json::Error> {
     let values = Value::Object(entry.values.clone());
     if entry.name == FILES {
-        return serde_json::from_value::<FilesSpec>(values).map(DatasetSpec::Files);
+        return serde_json::from_value(values).map(DatasetSpec::Files);
     }
-    Ok(DatasetSpec::Registered {
-        name: entry.name.clone(),
-        options: serde_json::from_value(values)?,
-    })
+    let options = serde_json::from_value(values)?;
+    Ok(DatasetSpec::Registered { name: entry.name.to_owned(), options })
 }

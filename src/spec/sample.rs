@@ -6,32 +6,38 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::form::Form;
 use super::range::value;
+use super::tuning::typed;
 use super::types::Search;
 use npsvc::Seed;
 
 /// What a parameter is drawn from.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Axis {
+#[derive(Clone, Debug)]
+pub(super) enum Axis<'a> {
     List(Vec<Value>),
-    Range { scale: String, bounds: [f64; 2] },
+    Range {
+        scale: &'a str,
+        first: f64,
+        last: f64,
+        /// Of the parameter.
+        form: &'a Form,
+    },
 }
 
-/// A value that was drawn: one of a list as it stands, or a number of a range.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Drawn {
-    Item(Value),
-    Number(f64),
-}
-
-/// The points of `search`, each with one value per axis; none for a grid.
-pub(super) fn points(search: Search, axes: &[Axis], seed: &Seed) -> Vec<Vec<Drawn>> {
+/// The points of `search`, each with one value per axis; none for a grid. Fails with the name of an axis that
+/// holds a number which its parameter does not take, and says so.
+pub(super) fn points<'a>(
+    search: Search,
+    axes: &[(&'a str, Axis<'_>)],
+    seed: &Seed,
+) -> Result<Vec<Map<String, Value>>, (&'a str, String)> {
     let (budget, is_spread) = match search {
-        Search::Grid => return Vec::new(),
-        Search::Random(budget) => (budget.budget, false),
-        Search::LatinHypercube(budget) => (budget.budget, true),
+        Search::Random(budget) if !axes.is_empty() => (budget.budget, false),
+        Search::LatinHypercube(budget) if !axes.is_empty() => (budget.budget, true),
+        _ => return Ok(Vec::new()),
     };
     let mut rng = seed.rng();
     let columns: Vec<Vec<f64>> = axes
@@ -41,29 +47,34 @@ pub(super) fn points(search: Search, axes: &[Axis], seed: &Seed) -> Vec<Vec<Draw
             false => (0..budget).map(|_| unit(&mut rng)).collect(),
         })
         .collect();
-    let mut points: Vec<Vec<Drawn>> = Vec::new();
+    let mut points: Vec<Map<String, Value>> = Vec::new();
     for row in 0..budget {
-        let point = axes.iter().zip(&columns);
-        let point: Vec<Drawn> = point.map(|(axis, us)| axis.at(us[row])).collect();
+        let mut point = Map::new();
+        for ((name, axis), us) in axes.iter().zip(&columns) {
+            let value = axis.at(us[row]).map_err(|wrong| (*name, wrong))?;
+            point.insert((*name).to_owned(), value);
+        }
         if !points.contains(&point) {
             points.push(point);
         }
     }
-    points
+    Ok(points)
 }
 
-impl Axis {
-    fn at(&self, u: f64) -> Drawn {
+impl Axis<'_> {
+    /// The value at `u` in the type of its parameter, rounded if that is whole.
+    fn at(&self, u: f64) -> Result<Value, String> {
         match self {
             Self::List(values) => {
                 let index = (u * values.len() as f64) as usize;
                 let item = values.get(index).or(values.last());
-                Drawn::Item(item.cloned().unwrap_or(Value::Null))
+                Ok(item.cloned().unwrap_or(Value::Null))
             }
-            Self::Range { scale, bounds: [first, last] } => {
+            Self::Range { scale, first, last, form } => {
                 let number = value(scale, first + u * (last - first));
                 // Six digits are more than any tuning needs, and can be read.
-                Drawn::Number(format!("{number:.5e}").parse().unwrap_or(number))
+                let number: f64 = format!("{number:.5e}").parse().unwrap_or(number);
+                typed(number, form).or_else(|wrong| typed(number.round(), form).map_err(|_| wrong))
             }
         }
     }
@@ -89,51 +100,54 @@ fn unit(rng: &mut ChaCha8Rng) -> f64 {
 mod tests {
     use super::*;
     use crate::spec::Budget;
+    use serde_json::json;
 
-    fn axes() -> Vec<Axis> {
-        vec![
-            Axis::Range { scale: "log2".into(), bounds: [-4.0, 4.0] },
-            Axis::List(vec!["a".into(), "b".into(), "c".into()]),
+    fn axes(form: &Form) -> [(&'static str, Axis<'_>); 2] {
+        let list = vec!["a".into(), "b".into(), "c".into()];
+        [
+            ("c", Axis::Range { scale: "log2", first: -4.0, last: 4.0, form }),
+            ("scheme", Axis::List(list)),
         ]
     }
 
-    fn numbers(points: &[Vec<Drawn>]) -> Vec<f64> {
-        let first = points.iter().map(|point| match &point[0] {
-            Drawn::Number(number) => *number,
-            Drawn::Item(item) => panic!("{item} is no number"),
-        });
-        first.collect()
+    fn number() -> Form {
+        Form::of(&json!({"type": "number"}), &Map::new())
+    }
+
+    fn drawn(search: Search, seed: u64) -> Vec<Map<String, Value>> {
+        points(search, &axes(&number()), &Seed::root(seed)).unwrap()
+    }
+
+    fn numbers(points: &[Map<String, Value>]) -> Vec<f64> {
+        points.iter().map(|point| point["c"].as_f64().unwrap()).collect()
     }
 
     #[test]
     fn a_latin_hypercube_has_one_point_in_every_part() {
         let search = Search::LatinHypercube(Budget { budget: 8 });
-        let points = points(search, &axes(), &Seed::root(3));
+        let points = drawn(search, 3);
         let mut parts: Vec<i64> =
             numbers(&points).iter().map(|number| number.log2().floor() as i64).collect();
         parts.sort_unstable();
         assert_eq!(parts, [-4, -3, -2, -1, 0, 1, 2, 3]);
-        let count = |name: &str| {
-            let item = Drawn::Item(name.into());
-            points.iter().filter(|point| point[1] == item).count()
-        };
+        let count = |name: &str| points.iter().filter(|point| point["scheme"] == name).count();
         assert!(["a", "b", "c"].map(count).iter().all(|n| (2..=4).contains(n)));
     }
 
     #[test]
     fn points_follow_from_the_seed_and_stay_within_their_ranges() {
         let search = Search::Random(Budget { budget: 50 });
-        let drawn = points(search, &axes(), &Seed::root(3));
-        assert_eq!(drawn, points(search, &axes(), &Seed::root(3)));
-        assert_ne!(drawn, points(search, &axes(), &Seed::root(4)));
-        assert_eq!(drawn.len(), 50);
-        assert!(numbers(&drawn).iter().all(|n| (0.0625..=16.0).contains(n)));
+        let points = drawn(search, 3);
+        assert_eq!(points, drawn(search, 3));
+        assert_ne!(points, drawn(search, 4));
+        assert_eq!(points.len(), 50);
+        assert!(numbers(&points).iter().all(|n| (0.0625..=16.0).contains(n)));
     }
 
     #[test]
     fn a_point_drawn_twice_is_tried_once() {
         let search = Search::Random(Budget { budget: 50 });
-        let points = points(search, &axes()[1..], &Seed::root(3));
+        let points = points(search, &axes(&Form::default())[1..], &Seed::root(3)).unwrap();
         assert_eq!(points.len(), 3);
     }
 }

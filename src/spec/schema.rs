@@ -1,15 +1,18 @@
-//! The JSON schema of a spec (draft 2020-12), composed of the spec's types and a catalogue.
+//! The JSON schema of a spec (draft 2020-12), composed of the spec's types and the registries of methods
+//! and datasets.
 //!
 //! The same schema validates specs here and completes them in editors. Methods and datasets are
 //! externally tagged: `svm`, or `svm: {c: 1}`. Every scalar parameter also takes a list or a range.
 
-use std::sync::LazyLock;
-
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::catalogue::{Catalogue, MethodEntry};
-use super::types::{DatasetOptions, Experiment, FilesSpec};
+use super::form::{Form, tag};
+use super::types::Experiment;
+use super::{DatasetOptions, FilesSpec};
+use crate::data::registry;
+use crate::methods::{Entry, METHODS};
 
 /// The entry for data of one's own.
 pub(super) const FILES: &str = "files";
@@ -17,51 +20,38 @@ pub(super) const FILES: &str = "files";
 pub(super) const LABEL: &str = "label";
 
 /// The JSON schema of a spec.
-pub fn schema(catalogue: &Catalogue) -> Value {
+pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    generator.subschema_for::<DatasetOptions>();
-    generator.subschema_for::<FilesSpec>();
-    let mut root = generator.into_root_schema_for::<Experiment>().to_value();
-    let mut definitions = take_definitions(&mut root);
-    definitions.insert("Range".into(), range());
-    definitions.insert("Dataset".into(), datasets(catalogue));
-    // Taken before the methods' own definitions join, so that none of them can have the name.
-    definitions.insert("Method".into(), Value::Null);
-    let methods = methods(catalogue, &mut definitions);
-    definitions.insert("Method".into(), methods);
+    let options = generator.subschema_for::<DatasetOptions>().to_value();
+    let files = generator.subschema_for::<FilesSpec>().to_value();
+    let head = generator.settings().meta_schema.clone();
+    let mut schema = object(json!({"$schema": head, "title": "Experiment", "description": ""}));
+    schema.extend(object(Experiment::json_schema(&mut generator).to_value()));
+    // The place of the methods is before their own definitions.
+    let common =
+        [("Range", range()), ("Dataset", datasets(&options, &files)), ("Method", Value::Null)];
+    let common = common.into_iter().map(|(name, common)| (name.to_owned(), common));
+    generator.definitions_mut().extend(common);
+    let methods: Vec<Value> = METHODS.iter().map(|entry| method(entry, &mut generator)).collect();
+    let mut definitions = generator.take_definitions(true);
+    definitions["Method"] = json!({"oneOf": methods});
     for (key, item) in [("datasets", "Dataset"), ("methods", "Method")] {
-        if let Some(list) = root.pointer_mut(&format!("/properties/{key}")) {
-            list["items"] = json!({"$ref": format!("#/$defs/{item}")});
-        }
+        schema["properties"][key]["items"] = json!({"$ref": format!("#/$defs/{item}")});
     }
-    root["$defs"] = Value::Object(definitions);
-    let complete = root.clone();
-    allow_bare_names(&mut root, &complete);
-    headed(root)
-}
-
-/// Puts what tells a reader about the schema before all the rest.
-fn headed(schema: Value) -> Value {
-    let mut head = Map::new();
-    for key in ["$schema", "title", "description"] {
-        if let Some(text) = schema.get(key) {
-            head.insert(key.into(), text.clone());
-        }
-    }
-    if let Value::Object(rest) = schema {
-        head.extend(rest);
-    }
-    Value::Object(head)
+    schema.insert("$defs".to_owned(), definitions.clone().into());
+    let mut schema = Value::Object(schema);
+    allow_bare_names(&mut schema, &definitions);
+    schema
 }
 
 /// The schema as text, the way it is kept in `docs/`.
-pub fn schema_text(catalogue: &Catalogue) -> String {
-    format!("{:#}\n", schema(catalogue))
+pub fn schema_text() -> String {
+    format!("{:#}\n", schema())
 }
 
-fn take_definitions(schema: &mut Value) -> Map<String, Value> {
-    match schema.as_object_mut().and_then(|s| s.shift_remove("$defs")) {
-        Some(Value::Object(definitions)) => definitions,
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
         _ => Map::new(),
     }
 }
@@ -78,137 +68,53 @@ fn named(name: &str, title: &str, about: &str, options: Value) -> Value {
     })
 }
 
-fn datasets(catalogue: &Catalogue) -> Value {
-    let options = json!({"anyOf": [{"$ref": "#/$defs/DatasetOptions"}, {"type": "null"}]});
-    let registered = catalogue
-        .datasets
-        .iter()
-        .map(|dataset| named(&dataset.name, &dataset.name, &dataset.title, options.clone()));
-    let files =
-        named(FILES, FILES, "A dataset of the user's own.", json!({"$ref": "#/$defs/FilesSpec"}));
+fn datasets(options: &Value, files: &Value) -> Value {
+    let options = json!({"anyOf": [options, {"type": "null"}]});
+    let registered = registry::all().iter().map(|dataset| &dataset.manifest);
+    let registered = registered.map(|set| named(&set.name, &set.name, &set.title, options.clone()));
+    let files = named(FILES, FILES, "A dataset of the user's own.", files.clone());
     json!({"oneOf": registered.chain([files]).collect::<Vec<_>>()})
 }
 
-fn methods(catalogue: &Catalogue, definitions: &mut Map<String, Value>) -> Value {
-    let forms = catalogue.methods.iter().map(|method| {
-        let parameters = parameters(method, definitions);
-        named(method.name, method.title, method.about, parameters)
-    });
-    json!({"oneOf": forms.collect::<Vec<_>>()})
-}
-
-/// The parameters of a method, with a label, and lists and ranges where they can be tuned.
-fn parameters(method: &MethodEntry, definitions: &mut Map<String, Value>) -> Value {
-    let mut schema = method.schema.clone();
-    hoist_definitions(method.name, &mut schema, definitions);
+/// A method with its parameters: a label, and lists and ranges where they can be tuned.
+fn method(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
+    let info = &entry.info;
+    let mut schema = entry.json_schema(generator);
     let mut properties = json!({
         LABEL: {
             "type": "string",
             "minLength": 1,
-            "description": format!("Name in tables; `{}` if left out.", method.title),
+            "description": format!("Name in tables; `{}` if left out.", info.title),
         },
     });
-    if let Some(Value::Object(own)) = schema.get("properties") {
-        for (name, property) in own {
-            properties[name] = if is_tunable(method, name) {
-                tunable(property, accepts_numbers(method, name))
-            } else {
-                property.clone()
-            };
-        }
+    for (name, property) in object(schema["properties"].take()) {
+        properties[name] = tunable(property, generator.definitions());
     }
-    let required: Vec<&str> = strings(schema.get("required")).collect();
-    // `- svm:` with nothing after the colon is `- svm`.
-    let kind = match required.is_empty() {
-        true => json!(["object", "null"]),
-        false => json!("object"),
-    };
-    json!({
-        "type": kind,
+    let parameters = json!({
+        // `- svm:` with nothing after the colon is `- svm`.
+        "type": ["object", "null"],
         "properties": properties,
-        "required": required,
+        "required": [],
         "additionalProperties": false,
-    })
+    });
+    named(info.name, info.title, info.about, parameters)
 }
 
-/// Moves the definitions of a method's schema among the common ones. Where a name is taken by
-/// something else, the method's name is put in front.
-fn hoist_definitions(method: &str, schema: &mut Value, definitions: &mut Map<String, Value>) {
-    let own = take_definitions(schema);
-    let taken = |name: &String| definitions.get(name).is_some_and(|known| *known != own[name]);
-    let clashes: Vec<String> = own.keys().filter(|name| taken(name)).cloned().collect();
-    let rename = |part: &mut Value| {
-        for_each_object(part, &mut |object| {
-            if let Some(Value::String(target)) = object.get_mut("$ref")
-                && let Some(name) = target.strip_prefix("#/$defs/")
-                && clashes.iter().any(|clash| clash == name)
-            {
-                *target = format!("#/$defs/{method}.{name}");
-            }
-        });
-    };
-    rename(schema);
-    for (name, mut definition) in own {
-        rename(&mut definition);
-        let name = match clashes.contains(&name) {
-            true => format!("{method}.{name}"),
-            false => name,
-        };
-        definitions.insert(name, definition);
+/// A parameter that may be a list of values to choose among, unless it is a list itself, or a range of numbers.
+fn tunable(mut plain: Value, definitions: &Map<String, Value>) -> Value {
+    let form = Form::of(&plain, definitions);
+    if form.list.is_some() {
+        return plain;
     }
-}
-
-/// Calls `visit` on every JSON object inside `value`, outermost first.
-fn for_each_object(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
-    match value {
-        Value::Object(object) => {
-            visit(object);
-            object.values_mut().for_each(|inner| for_each_object(inner, visit));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| for_each_object(item, visit)),
-        _ => {}
-    }
-}
-
-/// Whether a parameter may be a list of values to choose among: all but lists and the label.
-pub(super) fn is_tunable(method: &MethodEntry, parameter: &str) -> bool {
-    let forms = forms(method, parameter);
-    !forms.is_empty() && forms.iter().all(|form| !allows(form, "array"))
-}
-
-/// Whether a parameter may be a range: if it can be tuned and a mapping is not one of its values.
-pub(super) fn takes_range(method: &MethodEntry, parameter: &str) -> bool {
-    let mut forms = forms(method, parameter).into_iter();
-    is_tunable(method, parameter) && !forms.any(|form| allows(form, "object"))
-}
-
-fn accepts_numbers(method: &MethodEntry, parameter: &str) -> bool {
-    forms(method, parameter).iter().any(|form| allows(form, "number") || allows(form, "integer"))
-}
-
-fn forms<'a>(method: &'a MethodEntry, parameter: &str) -> Vec<&'a Map<String, Value>> {
-    match method.schema.get("properties").and_then(|all| all.get(parameter)) {
-        Some(property) => alternatives(property, &method.schema),
-        None => Vec::new(),
-    }
-}
-
-fn tunable(property: &Value, numbers: bool) -> Value {
-    let mut plain = property.clone();
     let mut whole = Map::new();
-    if let Some(object) = plain.as_object_mut() {
-        for annotation in ["description", "default"] {
-            if let Some(text) = object.shift_remove(annotation) {
-                whole.insert(annotation.into(), text);
-            }
-        }
+    for annotation in ["description", "default"] {
+        let text = plain.as_object_mut().and_then(|plain| plain.shift_remove(annotation));
+        whole.extend(text.map(|text| (annotation.to_owned(), text)));
     }
     let list = json!({"type": "array", "items": plain, "minItems": 1, "uniqueItems": true});
-    let mut forms = vec![plain, list];
-    if numbers {
-        forms.push(json!({"$ref": "#/$defs/Range"}));
-    }
-    whole.insert("anyOf".into(), Value::Array(forms));
+    let range = form.number.map(|_| json!({"$ref": "#/$defs/Range"}));
+    let union: Vec<Value> = [plain, list].into_iter().chain(range).collect();
+    whole.insert("anyOf".to_owned(), union.into());
     Value::Object(whole)
 }
 
@@ -234,105 +140,34 @@ fn range() -> Value {
 }
 
 /// Lets the bare name of a variant stand for the variant with default options, everywhere.
-fn allow_bare_names(schema: &mut Value, root: &Value) {
-    for_each_object(schema, &mut |object| {
-        let Some(Value::Array(variants)) = object.get_mut("oneOf") else {
-            return;
-        };
-        let known: Vec<&str> =
-            variants.iter().filter_map(|known| known["const"].as_str()).collect();
-        let bare: Vec<Value> = variants
-            .iter()
-            .filter_map(Value::as_object)
-            .filter_map(|variant| bare_form(variant, root))
-            .filter(|bare| !known.iter().any(|name| bare["const"] == *name))
-            .collect();
-        variants.splice(0..0, bare);
-    });
+fn allow_bare_names(schema: &mut Value, definitions: &Map<String, Value>) {
+    let inner = match schema {
+        Value::Object(object) => {
+            if let Some(Value::Array(variants)) = object.get_mut("oneOf") {
+                let known: Vec<&Value> = variants.iter().map(|variant| &variant["const"]).collect();
+                let bare = variants.iter().filter_map(|variant| bare(variant, definitions));
+                let bare = bare.filter(|bare| !known.contains(&&bare["const"]));
+                let bare: Vec<Value> = bare.collect();
+                variants.splice(0..0, bare);
+            }
+            object.values_mut().collect::<Vec<_>>()
+        }
+        Value::Array(items) => items.iter_mut().collect(),
+        _ => Vec::new(),
+    };
+    inner.into_iter().for_each(|inner| allow_bare_names(inner, definitions));
 }
 
-fn bare_form(variant: &Map<String, Value>, root: &Value) -> Option<Value> {
+fn bare(variant: &Value, definitions: &Map<String, Value>) -> Option<Value> {
     let (name, options) = tag(variant)?;
-    let optional = alternatives(options, root).into_iter().any(|form| {
-        form.get("type").is_some()
-            && allows(form, "object")
-            && strings(form.get("required")).next().is_none()
-    });
+    if !Form::of(options, definitions).map?.required.is_empty() {
+        return None;
+    }
     let mut bare = json!({"type": "string", "const": name});
     for annotation in ["title", "description"] {
         if let Some(text) = variant.get(annotation) {
             bare[annotation] = text.clone();
         }
     }
-    optional.then_some(bare)
-}
-
-/// The forms a value may take: references resolved, `anyOf` and `oneOf` flattened.
-pub(super) fn alternatives<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Map<String, Value>> {
-    let mut forms = Vec::new();
-    collect(schema, root, 0, &mut forms);
-    forms
-}
-
-fn collect<'a>(
-    schema: &'a Value,
-    root: &'a Value,
-    depth: usize,
-    forms: &mut Vec<&'a Map<String, Value>>,
-) {
-    /// More than any chain of references; a circle ends here.
-    const DEEPEST: usize = 16;
-    static ANYTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
-    let Some(object) = schema.as_object() else {
-        forms.push(&ANYTHING);
-        return;
-    };
-    if depth > DEEPEST {
-        return;
-    }
-    let target = object.get("$ref").and_then(Value::as_str);
-    if let Some(target) = target.and_then(|target| root.pointer(target.trim_start_matches('#'))) {
-        collect(target, root, depth + 1, forms);
-        return;
-    }
-    match object.get("anyOf").or_else(|| object.get("oneOf")) {
-        Some(Value::Array(inner)) => {
-            for schema in inner {
-                collect(schema, root, depth + 1, forms);
-            }
-        }
-        _ => forms.push(object),
-    }
-}
-
-/// Whether a form admits values of the JSON type `kind`.
-pub(super) fn allows(form: &Map<String, Value>, kind: &str) -> bool {
-    match form.get("type") {
-        Some(Value::String(only)) => only == kind,
-        Some(Value::Array(several)) => several.iter().any(|one| one == kind),
-        _ => match names(form).next() {
-            Some(_) => kind == "string",
-            None => true,
-        },
-    }
-}
-
-/// The strings a form is limited to, if it is limited.
-pub(super) fn names(form: &Map<String, Value>) -> impl Iterator<Item = &str> {
-    let only = form.get("const").and_then(Value::as_str);
-    only.into_iter().chain(strings(form.get("enum")))
-}
-
-/// Name and content schema of an externally tagged variant.
-pub(super) fn tag(form: &Map<String, Value>) -> Option<(&str, &Value)> {
-    let properties = form.get("properties")?.as_object()?;
-    let (name, content) = properties.iter().next()?;
-    let required = strings(form.get("required")).eq([name.as_str()]);
-    (properties.len() == 1 && required).then_some((name, content))
-}
-
-/// The strings in a JSON array.
-pub(super) fn strings(array: Option<&Value>) -> impl Iterator<Item = &str> {
-    let items = array.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    items.iter().filter_map(Value::as_str)
+    Some(bare)
 }

@@ -1,5 +1,5 @@
 //! Sound specs and what becomes of them, the schema, later problems, and arbitrary text.
-//! The sentences for bad specs are tested in `tests/bad_spec.rs`.
+//! The sentences for bad specs are tested in `tests/it/bad_spec.rs`.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,77 +21,22 @@ splits: {repeats: 10, train_fraction: 0.6}
 kernel: {gaussian: {width: mean-squared-distance}}
 methods:
   - svm: {c: 1}
-  - twin: {c: 1, r: 0.1, scheme: ovr}
-  - twin:
-      label: Twin (tuned)
+  - twsvm: {c: 1, r: 0.1, scheme: ovr}
+  - k-npsvcpp:
+      label: K-NPSVC++ (tuned)
       c: [0.1, 1, 10]
-      r: {log2: [-2, 2, 2]}
+      r1: {log2: [-2, 2, 2]}
       scheme: [ovr, rvo]
-      rounds: {linear: [1, 3, 2]}
+      max_iter: {linear: [1, 3, 2]}
       d: [3, 2K]
-      graph: {weights: [1, 2]}
+      graph: {neighbours: 7}
 select: {by: cross-validation, folds: 5, on: training, subsample: 2000, once: true}
 compare: {against: svm, levels: [0.05, 0.1], test: [paired-t, nadeau-bengio]}
 render: [table]
 ";
 
-fn catalogue() -> Catalogue {
-    let scheme =
-        json!({"oneOf": [{"type": "string", "const": "ovr"}, {"type": "string", "const": "rvo"}]});
-    let method = |name, title, schema: Value| MethodEntry {
-        name,
-        title,
-        about: "A fake.",
-        schema,
-        check: Box::new(|parameters| match parameters["r"].as_f64() {
-            Some(r) if r > 5.0 => Err(("r".into(), format!("is {r}, expected at most 5"))),
-            _ => Ok(parameters.clone()),
-        }),
-    };
-    let dataset = |name: &str| DatasetEntry { name: name.into(), title: "Digits.".into() };
-    Catalogue {
-        methods: vec![
-            method(
-                "svm",
-                "SVM",
-                json!({
-                    "type": "object",
-                    "properties": {
-                        "c": {"type": "number", "exclusiveMinimum": 0, "default": 1.0},
-                        "scheme": {"$ref": "#/$defs/Scheme"},
-                    },
-                    "$defs": {"Scheme": scheme.clone(), "Select": {"type": "string"}},
-                }),
-            ),
-            method(
-                "twin",
-                "Twin",
-                json!({
-                    "type": "object",
-                    "properties": {
-                        "c": {"type": "number", "exclusiveMinimum": 0, "description": "Cost.", "default": 1.0},
-                        "r": {"type": "number"},
-                        "rounds": {"type": "integer", "minimum": 1},
-                        "d": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[0-9]+K$"}]},
-                        "scheme": {"$ref": "#/$defs/Scheme"},
-                        "start": {"$ref": "#/$defs/Select"},
-                        "graph": {
-                            "type": "object",
-                            "properties": {"weights": {"type": "array", "items": {"type": "number"}}},
-                            "additionalProperties": false,
-                        },
-                    },
-                    "$defs": {"Scheme": scheme, "Select": {"type": "number"}},
-                }),
-            ),
-        ],
-        datasets: vec![dataset("usps"), dataset("pendigits"), dataset("optdigits")],
-        tables: vec![2, 3],
-    }
-}
-
-fn sound(text: &str) -> Loaded {
-    parse(text, "x.yaml", &catalogue()).unwrap_or_else(|error| panic!("{}", error.plain()))
+fn sound(text: &str) -> Spec {
+    parse(text, "x.yaml").unwrap_or_else(|error| panic!("{}", error.plain()))
 }
 
 /// A short sound spec with `lines` added to it.
@@ -125,14 +70,14 @@ fn a_sound_spec_becomes_an_experiment() {
 fn parameters_come_in_one_normal_form() {
     let methods = sound(SOUND).experiment.methods;
     assert_eq!(json!(methods[0].fixed), json!({"c": 1.0}));
-    assert_eq!(methods[1].label.as_deref(), Some("Twin"));
+    assert_eq!(methods[1].label.as_deref(), Some("TWSVM"));
     assert_eq!(json!(methods[1].fixed), json!({"c": 1.0, "r": 0.1, "scheme": "ovr"}));
-    assert_eq!(json!(methods[2].fixed), json!({"graph": {"weights": [1.0, 2.0]}}));
+    assert_eq!(json!(methods[2].fixed), json!({"graph": {"neighbours": 7}}));
     let tuned = json!([
         ["c", [0.1, 1.0, 10.0]],
-        ["r", [0.25, 1.0, 4.0]],
+        ["r1", [0.25, 1.0, 4.0]],
         ["scheme", ["ovr", "rvo"]],
-        ["rounds", [1, 3]],
+        ["max_iter", [1, 3]],
         ["d", [3, "2K"]],
     ]);
     assert_eq!(json!(methods[2].tuned), tuned);
@@ -153,9 +98,9 @@ fn the_grid_is_walked_with_the_last_parameter_fastest() {
 
 #[test]
 fn one_value_in_a_list_is_not_tuned() {
-    let text = "name: x\ndatasets: [usps]\nmethods: [svm: {c: [2], scheme: ovr}]\n";
+    let text = "name: x\ndatasets: [usps]\nmethods: [svm: {c: [2], engine: smo}]\n";
     let method = &sound(text).experiment.methods[0];
-    assert_eq!(json!(method.fixed), json!({"c": 2.0, "scheme": "ovr"}));
+    assert_eq!(json!(method.fixed), json!({"c": 2.0, "engine": "smo"}));
     assert!(method.tuned.is_empty());
 }
 
@@ -188,7 +133,7 @@ fn an_experiment_survives_json() {
 
 #[test]
 fn anchors_byte_order_marks_and_windows_lines_are_fine() {
-    let text = "\u{feff}name: x\r\ndatasets: [usps]\r\nmethods:\r\n  - twin: &twin {c: 1}\r\n  - twin: {<<: *twin, label: B, r: 2}\r\n";
+    let text = "\u{feff}name: x\r\ndatasets: [usps]\r\nmethods:\r\n  - twsvm: &twsvm {c: 1}\r\n  - twsvm: {<<: *twsvm, label: B, r: 2}\r\n";
     let methods = sound(text).experiment.methods;
     assert_eq!(methods[0].fixed["c"], methods[1].fixed["c"]);
     assert_eq!(methods[1].fixed["r"], 2.0);
@@ -198,23 +143,23 @@ fn anchors_byte_order_marks_and_windows_lines_are_fine() {
 fn later_problems_point_into_the_file() {
     let source = sound(SOUND).source;
     let place = |path: &[&str]| {
-        let sentence = source.problem(path, "m", None).sentence();
-        sentence.trim_end_matches(": m").to_owned()
+        let error = source.error(vec![source.problem(path, "m", None)]);
+        error.to_string().trim_end_matches(": m").to_owned()
     };
     assert_eq!(place(&["methods", "2", "d"]), "x.yaml:22:10");
-    assert_eq!(place(&["methods", "2", "twin", "d", "1"]), "x.yaml:22:14");
+    assert_eq!(place(&["methods", "2", "k-npsvcpp", "d", "1"]), "x.yaml:22:14");
     assert_eq!(place(&["methods", "1", "d"]), "x.yaml:15:5");
     assert_eq!(place(&["datasets", "0"]), "x.yaml:7:5");
     assert_eq!(place(&["datasets", "1", "subsample"]), "x.yaml:8:28");
     assert_eq!(place(&["jitter"]), "x.yaml:2:1");
     let problem = source.problem(&["seed"], "is odd", Some("add one".to_owned()));
-    assert_eq!(problem.sentence(), "x.yaml:2:1: is odd; add one");
+    assert_eq!(source.error(vec![problem]).to_string(), "x.yaml:2:1: is odd; add one");
 }
 
 #[test]
 fn the_schema_is_closed_and_ends_with_a_line() {
-    let schema = schema(&catalogue());
-    let text = schema_text(&catalogue());
+    let schema = schema();
+    let text = schema_text();
     assert!(text.ends_with("}\n"));
     assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), schema);
     for target in text.split("\"$ref\": \"#").skip(1) {
@@ -225,54 +170,43 @@ fn the_schema_is_closed_and_ends_with_a_line() {
 
 #[test]
 fn the_schema_offers_lists_of_all_values_and_ranges_of_numbers() {
-    let schema = schema(&catalogue());
+    let schema = schema();
     let variants = schema["$defs"]["Method"]["oneOf"].as_array().expect("variants");
-    let twin = variants.iter().find_map(|form| form["properties"].get("twin")).expect("the twin");
+    let twsvm = variants.iter().find_map(|form| form["properties"].get("twsvm")).expect("TWSVM");
+    let c = json!({"type": "number", "format": "double", "exclusiveMinimum": 0});
     assert_eq!(
-        twin["properties"]["c"],
-        json!({
-            "description": "Cost.",
-            "default": 1.0,
-            "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0},
-                {
-                    "type": "array",
-                    "items": {"type": "number", "exclusiveMinimum": 0},
-                    "minItems": 1,
-                    "uniqueItems": true,
-                },
-                {"$ref": "#/$defs/Range"},
-            ],
-        })
+        twsvm["properties"]["c"]["anyOf"],
+        json!([
+            c,
+            {"type": "array", "items": c, "minItems": 1, "uniqueItems": true},
+            {"$ref": "#/$defs/Range"},
+        ])
     );
-    for without_range in ["graph", "scheme"] {
-        let forms = twin["properties"][without_range]["anyOf"].as_array();
-        assert_eq!(forms.map(Vec::len), Some(2), "{without_range}");
-    }
-    assert!(variants.iter().any(|form| form["const"] == "twin"));
+    assert_eq!(twsvm["properties"]["c"]["default"], 1.0);
+    let scheme = twsvm["properties"]["scheme"]["anyOf"].as_array();
+    assert_eq!(scheme.map(Vec::len), Some(2), "no range");
+    assert!(variants.iter().any(|form| form["const"] == "twsvm"));
 }
 
 #[test]
-fn definitions_of_methods_are_shared_or_renamed() {
-    let schema = schema(&catalogue());
-    let definitions = schema["$defs"].as_object().expect("definitions");
-    assert!(definitions.contains_key("Scheme"));
-    assert!(!definitions.contains_key("twin.Scheme"));
-    assert_eq!(definitions["svm.Select"], json!({"type": "string"}));
-    assert_eq!(definitions["twin.Select"], json!({"type": "number"}));
-    assert_eq!(definitions["Select"]["type"], json!("object"));
+fn a_key_given_three_times_is_reported_twice_with_both_places() {
+    let text = "name: x\ndatasets: [usps]\nname: y\nmethods: [svm]\nname: z\n";
+    let error = parse(text, "x.yaml").err().expect("a key is given twice");
+    let lines: Vec<_> = error.problems().iter().filter_map(|problem| problem.place).collect();
+    assert_eq!(lines.iter().map(|place| place.line).collect::<Vec<_>>(), [3, 5]);
+    assert!(error.problems()[1].message.contains("first in line 1"));
 }
 
 /// Whatever the text, the answer is an experiment or problems that can be shown.
 fn is_answered(text: &str) {
-    if let Err(error) = parse(text, "x.yaml", &catalogue()) {
+    if let Err(error) = parse(text, "x.yaml") {
         assert!(!error.problems().is_empty());
         let graphical = error.graphical(true, 80);
         for problem in error.problems() {
             let place = problem.place.expect("a place in the text");
-            assert!(place.line > 0 && place.column > 0, "{}", problem.sentence());
+            assert!(place.line > 0 && place.column > 0, "{error}");
             assert!(place.offset + place.length <= text.len());
-            assert!(!problem.sentence().contains('\n'));
+            assert!(!problem.message.contains('\n'));
         }
         assert!(!graphical.is_empty());
     }

@@ -1,18 +1,15 @@
 //! The types of a spec. Keys are snake case, values such as `cross-validation` are kebab case.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::encoder::EncoderSpec;
 use npsvc::Kernel;
 
 use super::factor::Factor;
+use crate::data::{DatasetSpec, Splits};
 
 /// An experiment: which methods on which datasets, how split, selected, compared and rendered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -119,191 +116,6 @@ pub enum Protocol {
     Paper,
     /// The same budget of cross-validation on training data for every method.
     Tuned,
-}
-
-/// A dataset of the registry with its options, or files of one's own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum DatasetSpec {
-    Registered { name: String, options: DatasetOptions },
-    Files(FilesSpec),
-}
-
-impl DatasetSpec {
-    /// The name shown in tables, unique within an experiment.
-    pub fn name(&self) -> Cow<'_, str> {
-        match self {
-            Self::Registered { name, .. } => name.into(),
-            Self::Files(files) => files.name(),
-        }
-    }
-}
-
-/// Options every registered dataset takes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct DatasetOptions {
-    /// Use a seeded random part of this many samples.
-    #[schemars(range(min = 4))]
-    pub subsample: Option<usize>,
-    /// Measure accuracies on the validation samples instead of the test samples, for studies that must
-    /// not see these. For datasets that have some, such as `flowers102`.
-    #[serde(skip_serializing_if = "EvaluateOn::is_test")]
-    pub evaluate_on: EvaluateOn,
-    /// For images: what makes vectors of them. A ResNet34 as the paper's if left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encoder: Option<EncoderSpec>,
-}
-
-/// The samples on which accuracies are measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EvaluateOn {
-    #[default]
-    Test,
-    Validation,
-}
-
-impl EvaluateOn {
-    fn is_test(&self) -> bool {
-        *self == Self::Test
-    }
-}
-
-/// A dataset of the user's own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FilesSpec {
-    /// Name shown in tables; the file's stem if left out.
-    #[serde(default)]
-    #[schemars(length(min = 1))]
-    pub name: Option<String>,
-    /// LIBSVM text (plain, .bz2, .gz), .csv, .npy or .npz; relative to the working folder.
-    #[schemars(length(min = 1))]
-    pub train: PathBuf,
-    /// With a test file the split is fixed; without it, `train` is split at random.
-    #[serde(default)]
-    #[schemars(length(min = 1))]
-    pub test: Option<PathBuf>,
-    /// The format, where the file's name does not tell.
-    #[serde(default)]
-    pub format: Option<FileFormat>,
-    /// CSV: name or number (from 1) of the label column; the last column if left out. `.npy`: the
-    /// file with the labels, or two with a comma between where there is a test file; if left out,
-    /// the data file's name with `features` replaced by `labels`, else with `-labels` appended.
-    #[serde(default, deserialize_with = "name_or_number")]
-    #[schemars(schema_with = "name_or_number_schema")]
-    pub label: Option<String>,
-    /// Use a seeded random part of this many samples.
-    #[serde(default)]
-    #[schemars(range(min = 4))]
-    pub subsample: Option<usize>,
-}
-
-impl FilesSpec {
-    /// The given name, or the training file's without its extensions.
-    pub fn name(&self) -> Cow<'_, str> {
-        if let Some(name) = &self.name {
-            return name.into();
-        }
-        match unpacked_name(&self.train).file_stem() {
-            Some(stem) => stem.to_string_lossy().into_owned().into(),
-            None => "files".into(),
-        }
-    }
-
-    /// The format as given, or as the name of `file` tells.
-    pub fn format_of(&self, file: &Path) -> FileFormat {
-        let by_name = || match extension(&unpacked_name(file)).as_deref() {
-            Some("csv" | "tsv") => FileFormat::Csv,
-            Some("npy") => FileFormat::Npy,
-            Some("npz") => FileFormat::Npz,
-            _ => FileFormat::Libsvm,
-        };
-        self.format.unwrap_or_else(by_name)
-    }
-}
-
-/// The file's name without the ending of its compression.
-fn unpacked_name(path: &Path) -> PathBuf {
-    match extension(path).as_deref() {
-        Some("bz2" | "gz") => PathBuf::from(path.file_stem().unwrap_or_default()),
-        _ => PathBuf::from(path.file_name().unwrap_or_default()),
-    }
-}
-
-fn extension(path: &Path) -> Option<String> {
-    Some(path.extension()?.to_string_lossy().to_lowercase())
-}
-
-fn name_or_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    match Value::deserialize(from)? {
-        Value::Null => Ok(None),
-        Value::String(name) => Ok(Some(name)),
-        Value::Number(number) => Ok(Some(number.to_string())),
-        _ => Err(de::Error::custom("expected a column's name or number")),
-    }
-}
-
-fn name_or_number_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "anyOf": [
-            {"type": "string", "minLength": 1},
-            {"type": "integer", "minimum": 1},
-            {"type": "null"},
-        ]
-    })
-}
-
-/// File formats for data of one's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FileFormat {
-    Libsvm,
-    Csv,
-    Npy,
-    Npz,
-}
-
-/// The outer splits, the same for every method.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Splits {
-    /// How many random splits.
-    #[schemars(range(min = 1, max = 10000))]
-    pub repeats: usize,
-    /// Share of the samples used for training; rounded down, as in the paper.
-    #[schemars(range(min = 0.01, max = 0.99))]
-    pub train_fraction: f64,
-    /// Keep class shares equal in both parts. The paper does not.
-    pub stratified: bool,
-    /// Train each network this many times on a dataset's own split, with other initial weights, order
-    /// and dropout. Methods without a training seed run once.
-    #[serde(skip_serializing_if = "is_one")]
-    #[schemars(range(min = 1, max = 100))]
-    pub seeds: usize,
-}
-
-fn is_one(count: &usize) -> bool {
-    *count == 1
-}
-
-impl Default for Splits {
-    fn default() -> Self {
-        Self { repeats: 10, train_fraction: 0.6, stratified: false, seeds: 1 }
-    }
-}
-
-impl Splits {
-    /// Whether split `k` of both has the same samples.
-    pub fn draw_alike(&self, other: &Self) -> bool {
-        self.train_fraction == other.train_fraction && self.stratified == other.stratified
-    }
-
-    /// Training samples of `n`.
-    pub fn train_size(&self, n: usize) -> usize {
-        // The small addend keeps 0.29 * 100 = 28.999999999999996 from losing a sample.
-        (self.train_fraction * n as f64 + 1e-9).floor() as usize
-    }
 }
 
 /// A method with its parameters; each may be one value, a list or a range.
@@ -571,7 +383,7 @@ pub struct Resources {
     pub cpus: Option<u32>,
     /// Graphics processors, such as `1` or `a100:2`.
     #[schemars(
-        regex(pattern = r"^([A-Za-z0-9._-]+:)?[0-9]+$"),
+        regex(pattern = r"^[A-Za-z0-9._-]+(:[0-9]+)?$"),
         extend("patternErrorMessage" = "a number or a kind and a number, such as `a100:2`, in quotes")
     )]
     pub gpus: Option<String>,

@@ -7,6 +7,20 @@ use std::fmt;
 /// For convex problems `dual` is a lower bound on the optimum, so `gap` bounds the error of `primal`.
 /// Methods without such a bound (K-NPSVC++, the reweighted methods, GEPSVM, networks) document what
 /// their `dual` and `gap` mean.
+///
+/// ```
+/// use npsvc::ndarray::array;
+/// use npsvc::{FitOptions, Kernel, Method, Termination, TrainingSet, Twsvm};
+///
+/// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+/// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+/// let model = Twsvm { tolerance: 1e-4, ..Twsvm::default() }.fit(&set, FitOptions::default())?;
+/// let certificate = model.certificate();
+/// assert_eq!(certificate.termination, Termination::Solved);
+/// // No solver can find an objective below `dual`.
+/// assert!(certificate.primal - certificate.dual <= 1e-4 * certificate.primal);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certificate {
     /// Objective of the returned point.
@@ -22,6 +36,13 @@ pub struct Certificate {
 }
 
 /// Why a solver stopped, from the best case to the worst.
+///
+/// ```
+/// use npsvc::Termination;
+///
+/// assert!(Termination::Solved < Termination::Stalled);
+/// assert_eq!(Termination::IterationLimit.to_string(), "iteration-limit");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Termination {
     /// The stopping rule is met.
@@ -76,6 +97,14 @@ impl Certificate {
     }
 
     /// The certificate of several independent problems: sums, and the worst termination.
+    ///
+    /// ```
+    /// use npsvc::{Certificate, Termination};
+    ///
+    /// let part = |termination| Certificate { gap: 0.5, termination, ..Certificate::default() };
+    /// let total = Certificate::total([Termination::Solved, Termination::Stalled].map(part));
+    /// assert_eq!((total.gap, total.termination), (1.0, Termination::Stalled));
+    /// ```
     pub fn total(parts: impl IntoIterator<Item = Self>) -> Self {
         let zero = Self { termination: Termination::Solved, ..Self::default() };
         parts.into_iter().fold(zero, |sum, part| Self {

@@ -1,6 +1,14 @@
 //! What can be wrong with parameters, data and fits.
 
 /// A parameter outside its range.
+///
+/// ```
+/// use npsvc::{Method, Svm};
+///
+/// let error = Svm { c: 0.0, ..Svm::default() }.check(None).unwrap_err();
+/// assert_eq!(error.parameter, "c");
+/// assert_eq!(error.to_string(), "`c` is 0, expected a number above 0");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{parameter}` is {found}, expected {expected}")]
 pub struct BadParameter {
@@ -38,6 +46,14 @@ impl BadParameter {
 }
 
 /// Samples that cannot be trained on or predicted.
+///
+/// ```
+/// use npsvc::{Kernel, TrainingSet, ndarray::array};
+///
+/// let nan = TrainingSet::new(array![[0.0], [f64::NAN]], vec![0, 1], &Kernel::default());
+/// let error = nan.err().unwrap();
+/// assert_eq!(error.to_string(), "row 1, column 0 is NaN, expected a finite number");
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DataError {
     /// There are no training samples.
@@ -91,6 +107,15 @@ pub enum DataError {
 }
 
 /// Why a fit ended without a model.
+///
+/// ```
+/// use npsvc::{FitError, FitOptions, Kernel, Method, Svm, TrainingSet, ndarray::array};
+///
+/// let set = TrainingSet::new(array![[0.0], [1.0]], vec![0, 0], &Kernel::default())?;
+/// let error = Svm::default().fit(&set, FitOptions::default()).unwrap_err();
+/// assert_eq!(error, FitError::OneClass);
+/// # Ok::<(), npsvc::DataError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
     /// A parameter is outside its range.
@@ -105,6 +130,9 @@ pub enum FitError {
         /// The class.
         class: usize,
     },
+    /// All training samples are of one class.
+    #[error("all training samples are of one class, expected at least two classes")]
+    OneClass,
     /// A matrix that must be positive definite is not, in floating point.
     #[error("the kernel matrix plus {ridge} I is not positive definite (pivot {pivot})")]
     NotPositiveDefinite {

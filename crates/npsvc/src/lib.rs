@@ -36,19 +36,8 @@
 //!
 //! # Solvers
 //!
-//! The solvers in [`solve`] can be used without a method. This is the dual of a hinge loss:
-//!
-//! ```
-//! use faer::mat;
-//! use npsvc::algebra::Matrix;
-//! use npsvc::solve::box_qp::{self, Settings, Term};
-//!
-//! // min 1/2 x^T Q x - x_1 - x_2  on  [0, 1]^2
-//! let q = mat![[2.0, 0.0], [0.0, 0.5]];
-//! let solution = box_qp::solve(Matrix::Full(q.as_ref()), &[Term::hinge(1.0); 2], None, Settings::default());
-//! assert!((solution.x[0] - 0.5).abs() < 1e-6 && (solution.x[1] - 1.0).abs() < 1e-6);
-//! assert!(solution.certificate.converged());
-//! ```
+//! The solvers in [`solve`] can be used without a method: box QPs, SMO, QPs on the simplex, the largest
+//! eigenvalue, and orthonormal frames.
 
 #![warn(missing_docs)]
 
@@ -66,7 +55,7 @@ mod certificate;
 mod error;
 pub mod kernel;
 #[cfg(feature = "linfa")]
-pub mod linfa;
+pub mod learner;
 mod memo;
 mod method;
 mod methods;
@@ -84,11 +73,10 @@ pub use certificate::{Certificate, Termination};
 pub use error::{BadParameter, DataError, FitError};
 pub use faer;
 pub use kernel::{Kernel, Width};
-pub use method::{Fit, FitOptions, Info, Iteration, Method, TraceRow};
-pub use methods::{
-    Ctwsvm, Dimension, Dissimilarity, Gepsvm, Gpi, KNpsvcpp, Lstwsvm, Nhsvm, Npsvm, Pintwsvm,
-    Rmtbsvm, Similarity, Svm, Twsvm,
-};
+#[cfg(feature = "linfa")]
+pub use linfa;
+pub use method::{FitOptions, Info, Iteration, Method, TraceRow, Trained};
+pub use methods::*;
 pub use model::{Cross, KernelMachine, LoadError, Model, Representation, Rule, pairs};
 pub use ndarray;
 pub use scheme::Scheme;

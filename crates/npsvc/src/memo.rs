@@ -45,6 +45,18 @@ impl<K: PartialEq, V> Memo<K, V> {
         Ok(made)
     }
 
+    /// As [`Self::try_get`], or just computed if there is no `memo`.
+    pub fn try_get_in<E>(
+        memo: Option<&Self>,
+        key: K,
+        make: impl FnOnce() -> Result<V, E>,
+    ) -> Result<Arc<V>, E> {
+        match memo {
+            Some(memo) => memo.try_get(key, make),
+            None => make().map(Arc::new),
+        }
+    }
+
     fn slot(&self, key: K) -> Slot<V> {
         let mut slots = lock(&self.slots);
         let found = match slots.iter().position(|(known, _)| *known == key) {

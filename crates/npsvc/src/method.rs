@@ -3,6 +3,7 @@
 use faer::Par;
 
 use crate::model::{KernelMachine, Model, Representation};
+use crate::params::Ranges;
 use crate::seed::Seed;
 use crate::sweep::{ChainKey, ChainState, Sweep};
 use crate::training_set::{Shape, TrainingSet};
@@ -11,7 +12,8 @@ use crate::{BadParameter, Certificate, FitError, Scheme, Termination};
 /// A classification method. The implementing type is its parameter set.
 ///
 /// Parameters are plain data with a `Default`. [`Method::fit`] checks them, the kernel matrix and the
-/// result. A new method implements [`Method::info`], [`Method::check`] and [`Method::train`].
+/// result. A new method implements [`Method::info`] and [`Method::train`], as the example of
+/// [`Trained`] does.
 ///
 /// ```
 /// use ndarray::array;
@@ -24,15 +26,18 @@ use crate::{BadParameter, Certificate, FitError, Scheme, Termination};
 /// assert!(model.certificate().converged());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Method: Send + Sync {
+pub trait Method: Ranges + Send + Sync {
     /// Name, source and losses.
     fn info(&self) -> &'static Info;
 
-    /// Names the first parameter outside its range, also against a training set of this shape.
-    fn check(&self, shape: Option<Shape>) -> Result<(), BadParameter>;
+    /// Names the first parameter that is outside its range, or does not suit a training set of this
+    /// shape.
+    fn check(&self, _shape: Option<Shape>) -> Result<(), BadParameter> {
+        self.check_ranges()
+    }
 
     /// Trains without checks. Call [`Method::fit`] instead.
-    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError>;
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError>;
 
     /// The multi-class scheme, if the method has one.
     fn scheme(&self) -> Option<Scheme> {
@@ -47,16 +52,23 @@ pub trait Method: Send + Sync {
     /// Checks the parameters and the samples, trains, and checks the result.
     fn fit(&self, set: &TrainingSet, mut options: FitOptions<'_>) -> Result<Model, FitError> {
         self.check(Some(set.shape()))?;
-        set.require_every_class()?;
+        set.require_classes()?;
         set.require_finite_kernel()?;
         let par = options.par(set);
-        let fit = self.train(set, &mut options)?;
-        fit.require_finite()?;
-        Ok(Model::new(fit, set, par))
+        let trained = self.train(set, &mut options)?;
+        trained.require_finite()?;
+        Ok(Model::new(trained, set, par))
     }
 }
 
 /// What a method is called and what it minimises.
+///
+/// ```
+/// use npsvc::{Method, Twsvm};
+///
+/// let info = Twsvm::default().info();
+/// assert_eq!((info.name, info.losses), ("twsvm", ["a²/2", "[s − a]₊"]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Name in specs, such as `twsvm`.
@@ -75,8 +87,58 @@ pub struct Info {
 }
 
 /// What [`Method::train`] returns.
+///
+/// This method predicts the nearest of two class means. `f` is positive where that of class 0 is
+/// nearer:
+///
+/// ```
+/// use npsvc::faer::Mat;
+/// use npsvc::ndarray::array;
+/// use npsvc::{
+///     Certificate, FitError, FitOptions, Info, Kernel, KernelMachine, Method, Rule, Termination,
+///     Trained, TrainingSet,
+/// };
+///
+/// npsvc::parameters! {
+///     /// Its parameters: there are none.
+///     pub struct NearestMean {}
+/// }
+///
+/// impl Method for NearestMean {
+///     fn info(&self) -> &'static Info {
+///         &Info {
+///             name: "nearest-mean",
+///             title: "Nearest mean",
+///             about: "the nearest of two class means in kernel space",
+///             losses: ["–", "–"],
+///             version: 1,
+///             learns_representation: false,
+///         }
+///     }
+///
+///     fn train(&self, set: &TrainingSet, _: &mut FitOptions<'_>) -> Result<Trained, FitError> {
+///         let (k, y) = (set.full_matrix(), set.y());
+///         let size = |l| y.iter().filter(|&&y| y == l).count() as f64;
+///         let mean = |l, i: usize| if y[i] == l { 1.0 / size(l) } else { 0.0 };
+///         let means = Mat::from_fn(y.len(), 2, |i, l| mean(l, i));
+///         let products = means.transpose() * k * &means;
+///         let machine = KernelMachine {
+///             coefficients: Mat::from_fn(y.len(), 1, |i, _| means[(i, 0)] - means[(i, 1)]),
+///             offsets: vec![(products[(1, 1)] - products[(0, 0)]) / 2.0],
+///             rule: Rule::Vote { classes: 2 },
+///         };
+///         let termination = Termination::Solved;
+///         Ok(Trained::new(machine, Certificate { termination, ..Certificate::default() }))
+///     }
+/// }
+///
+/// let set = TrainingSet::new(array![[0.0], [1.0], [6.0]], vec![0, 0, 1], &Kernel::Linear)?;
+/// let model = NearestMean {}.fit(&set, FitOptions::default())?;
+/// assert_eq!(model.predict(array![[3.0], [3.5]].view())?, [0, 1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct Fit {
+pub struct Trained {
     /// The functions and the rule that turns their values into a class.
     pub machine: KernelMachine,
     /// How well the training problem was solved.
@@ -87,8 +149,8 @@ pub struct Fit {
     pub representation: Option<Representation>,
 }
 
-impl Fit {
-    /// A fit without a trace and without a representation.
+impl Trained {
+    /// Without a trace and without a representation.
     pub fn new(machine: KernelMachine, certificate: Certificate) -> Self {
         Self { machine, certificate, trace: Vec::new(), representation: None }
     }
@@ -105,7 +167,7 @@ impl Fit {
     }
 }
 
-/// One iteration of a method with an outer loop.
+/// One iteration of a method with an outer loop, see [`Model::trace`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceRow {
     /// Number of the iteration, from 0.
@@ -152,8 +214,8 @@ impl Iteration<'_> {
     /// The model that a fit would return if this iteration were the last, without its trace and its
     /// representation.
     pub fn model(&self) -> Result<Model, FitError> {
-        let fit = Fit::new((self.machine)()?, self.row.certificate());
-        Ok(Model::new(fit, self.set, self.par))
+        let trained = Trained::new((self.machine)()?, self.row.certificate());
+        Ok(Model::new(trained, self.set, self.par))
     }
 }
 

@@ -8,6 +8,15 @@ use std::fmt;
 use crate::BadParameter;
 
 /// The values a number may have.
+///
+/// ```
+/// use npsvc::params::Range;
+///
+/// let share = Range::Within(0.0, 1.0);
+/// assert!(share.contains(0.5) && !share.contains(1.5));
+/// let error = share.check("tau", 1.5).unwrap_err();
+/// assert_eq!(error.to_string(), "`tau` is 1.5, expected a number from 0 to 1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
     /// Above this number.
@@ -61,30 +70,21 @@ impl fmt::Display for Range {
 #[cfg(feature = "schemars")]
 impl schemars::transform::Transform for Range {
     fn transform(&mut self, schema: &mut schemars::Schema) {
-        let mut limit = |key: &str, value: f64| {
+        let limits = match *self {
+            Self::Above(low) => vec![("exclusiveMinimum", low)],
+            Self::AtLeast(low) => vec![("minimum", low)],
+            Self::AboveUpTo(low, high) => vec![("exclusiveMinimum", low), ("maximum", high)],
+            Self::Within(low, high) => vec![("minimum", low), ("maximum", high)],
+            Self::Below(low, high) => vec![("minimum", low), ("exclusiveMaximum", high)],
+            Self::Count(low) => vec![("minimum", low.into())],
+        };
+        for (key, value) in limits {
             // Whole limits without a decimal point, as people write them.
             let number = match value.fract() {
                 0.0 => (value as i64).into(),
                 _ => value.into(),
             };
             schema.insert(key.to_owned(), number);
-        };
-        match *self {
-            Self::Above(low) => limit("exclusiveMinimum", low),
-            Self::AtLeast(low) => limit("minimum", low),
-            Self::Count(low) => limit("minimum", low.into()),
-            Self::AboveUpTo(low, high) => {
-                limit("exclusiveMinimum", low);
-                limit("maximum", high);
-            }
-            Self::Within(low, high) => {
-                limit("minimum", low);
-                limit("maximum", high);
-            }
-            Self::Below(low, high) => {
-                limit("minimum", low);
-                limit("exclusiveMaximum", high);
-            }
         }
     }
 }

@@ -20,6 +20,13 @@ pub enum Scheme {
 
 impl Scheme {
     /// The name in specs and ledgers.
+    ///
+    /// ```
+    /// use npsvc::{Gepsvm, Method, Scheme};
+    ///
+    /// let method = Gepsvm { scheme: Scheme::Rvo, ..Gepsvm::default() };
+    /// assert_eq!(method.scheme().map(Scheme::name), Some("rvo"));
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Self::Ovr => "ovr",

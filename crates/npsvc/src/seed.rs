@@ -9,6 +9,15 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 
 /// A node of the seed tree.
+///
+/// ```
+/// use npsvc::Seed;
+///
+/// let root = Seed::root(2024);
+/// let split = root.child("split").child("3");
+/// assert_eq!(split, Seed::root(2024).child("split").child("3"));
+/// assert_ne!(split.rng(), root.child("order").rng());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed([u8; 32]);
 
@@ -51,7 +60,16 @@ impl Seed {
     }
 }
 
-/// Fisher and Yates, from the back.
+/// Shuffles `items`: Fisher and Yates, from the back.
+///
+/// ```
+/// use npsvc::seed::{Seed, shuffle};
+///
+/// let mut order = [0, 1, 2, 3, 4];
+/// shuffle(&mut order, &mut Seed::root(1).rng());
+/// order.sort();
+/// assert_eq!(order, [0, 1, 2, 3, 4]);
+/// ```
 pub fn shuffle(items: &mut [usize], rng: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, rng) as usize);

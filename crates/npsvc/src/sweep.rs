@@ -9,8 +9,10 @@ use std::fmt::Debug;
 use faer::{Mat, Par};
 use rayon::prelude::*;
 
+use crate::algebra::OwnedMatrix;
+use crate::kernel::GraphOptions;
 use crate::memo::Memo;
-use crate::methods::k_npsvcpp::{Path, Start};
+use crate::methods::k_npsvcpp::{History, Start};
 use crate::seed::Seed;
 use crate::training_set::TrainingSet;
 use crate::{FitError, FitOptions, Method, Model};
@@ -91,7 +93,12 @@ impl<'a> Sweep<'a> {
 
     /// An empty chain, for fits one after another in the caller's order.
     pub fn chain(&self) -> Chain<'_> {
-        let state = ChainState { par: self.set.par(), solutions: Vec::new(), path: None };
+        let state = ChainState {
+            par: self.set.par(),
+            solutions: Vec::new(),
+            deformed: Memo::new(1),
+            history: None,
+        };
         Chain { sweep: self, state }
     }
 }
@@ -122,8 +129,10 @@ pub(crate) struct ChainState {
     pub(crate) par: Par,
     /// The solutions of the last fit's problems, one per class.
     pub(crate) solutions: Vec<Vec<f64>>,
+    /// RMTBSVM's deformed kernel matrix, by the bits of `mu / r`, graph and bias.
+    pub(crate) deformed: Memo<(u64, GraphOptions, bool), OwnedMatrix>,
     /// The iterations of the last fit of K-NPSVC++.
-    pub(crate) path: Option<Path>,
+    pub(crate) history: Option<History>,
 }
 
 impl Chain<'_> {
@@ -144,6 +153,14 @@ impl ChainState {
 }
 
 /// Says which fits form a chain, and in which order.
+///
+/// ```
+/// use npsvc::{ChainKey, Method, Twsvm};
+///
+/// // Fits that differ in `c` only form a chain.
+/// let key = Twsvm { c: 10.0, ..Twsvm::default() }.chain_key();
+/// assert_ne!(key, ChainKey::alone());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainKey {
     /// Text of the parameters that a chain has in common; `None` for a chain of one.

@@ -135,7 +135,11 @@ mod schema {
             json_schema!({
                 "anyOf": [
                     {"type": "integer", "minimum": 1},
-                    {"type": "string", "pattern": "^[1-9][0-9]{0,5}K$"},
+                    {
+                        "type": "string",
+                        "pattern": "^[1-9][0-9]{0,5}K$",
+                        "patternErrorMessage": "a multiple of the class count such as `2K`",
+                    },
                 ]
             })
         }

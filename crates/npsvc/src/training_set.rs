@@ -73,7 +73,7 @@ impl Storage {
     }
 }
 
-/// Samples, features and classes of a training set.
+/// Samples, features and classes of a training set, see [`TrainingSet::shape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Number of samples.
@@ -86,7 +86,7 @@ pub struct Shape {
     pub rank: Option<usize>,
 }
 
-/// Rank and error of a pivoted factor.
+/// Rank and error of a pivoted factor, see [`TrainingSet::factor`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactorReport {
     /// Number of columns.
@@ -145,7 +145,7 @@ impl TrainingSet {
             return Err(DataError::Labels { samples, labels });
         }
         let label = *y.iter().max().ok_or(DataError::Empty)?;
-        require_classes(&y, usize::MAX)?;
+        require_labels(&y, usize::MAX)?;
         require_finite(x.view())?;
         kernel.check()?;
         Ok(Self {
@@ -181,7 +181,7 @@ impl TrainingSet {
 
     /// Sets the number of classes, for a part of a dataset that may lack the last class.
     pub fn with_classes(mut self, classes: usize) -> Result<Self, DataError> {
-        require_classes(self.y(), classes)?;
+        require_labels(self.y(), classes)?;
         self.classes = classes;
         Ok(self)
     }
@@ -335,10 +335,13 @@ impl TrainingSet {
         &self.cache.largest_eigenvalues
     }
 
-    /// An error that names the first class without a sample.
-    pub(crate) fn require_every_class(&self) -> Result<(), FitError> {
-        let empty = (0..self.classes).find(|class| !self.y().contains(class));
-        empty.map_or(Ok(()), |class| Err(FitError::EmptyClass { class }))
+    /// An error unless there are at least two classes, each with a sample.
+    pub(crate) fn require_classes(&self) -> Result<(), FitError> {
+        match (0..self.classes).find(|class| !self.y().contains(class)) {
+            Some(class) => Err(FitError::EmptyClass { class }),
+            None if self.classes < 2 => Err(FitError::OneClass),
+            None => Ok(()),
+        }
     }
 
     /// An error if the kernel overflows because the features are too large.
@@ -353,7 +356,7 @@ impl TrainingSet {
 }
 
 /// An error that names the first label that is not below `classes`.
-fn require_classes(y: &[usize], classes: usize) -> Result<(), DataError> {
+fn require_labels(y: &[usize], classes: usize) -> Result<(), DataError> {
     let bad = y.iter().enumerate().find(|(_, label)| **label >= classes);
     bad.map_or(Ok(()), |(sample, &label)| Err(DataError::Class { sample, label, classes }))
 }

@@ -3,13 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::path::Path;
 use std::thread::JoinHandle;
 
-use sha2::{Digest, Sha256};
-
 use super::*;
-use crate::data::{hex, libsvm};
+use crate::data::libsvm;
+use crate::data::registry::Reader;
 
 const TEXT: &str = "1 1:1 2:1\n2 1:2 2:2\n1 1:3 2:3\n2 1:4 2:4\n";
 
@@ -84,14 +82,7 @@ fn entry(server: &str, only: Option<&str>) -> Entry {
         "name: tiny\ntitle: Tiny\nhomepage: h\nlicence: l\ncitation: c\nfiles:\n  - name: tiny.txt\n    \
          url: {server}/tiny.txt\n{hashes}samples: 4\ndims: 2\nclass-counts: [2, 2]\n"
     );
-    Entry {
-        manifest: Manifest::parse(&manifest).unwrap(),
-        validation: None,
-        images: None,
-        loader: libsvm::load,
-        is_there: Path::is_dir,
-        embedded: None,
-    }
+    Entry::new(&manifest, Reader::Each(libsvm::parse))
 }
 
 /// A store that goes to the test's own server even where a proxy is configured.
@@ -103,11 +94,11 @@ fn store(folder: &Path, offline: bool) -> Store {
 }
 
 fn load(store: &Store, entry: &Entry) -> Result<Dataset, DataError> {
-    store.load_entry(entry, &|| true, &mut |_| {})
+    store.fetch_entry(entry, &|| true, &mut |_| {}).map(|(dataset, _)| dataset)
 }
 
 struct Outcome {
-    result: Result<(Fetched, Dataset), DataError>,
+    result: Result<(Dataset, Fetched), DataError>,
     ranges: Vec<Option<u64>>,
     progress: Vec<(u64, Option<u64>)>,
 }
@@ -116,9 +107,8 @@ struct Outcome {
 fn fetch_from(folder: &Path, answers: Vec<Answer>, only: Option<&str>) -> Outcome {
     let (server, handle) = serve(answers);
     let mut progress = Vec::new();
-    let result = store(folder, false).fetch(&entry(&server, only), &mut |p| {
-        progress.push((p.done, p.total));
-    });
+    let mut report = |p: Progress<'_>| progress.push((p.done, p.total));
+    let result = store(folder, false).fetch_entry(&entry(&server, only), &|| true, &mut report);
     Outcome { result, ranges: handle.join().unwrap(), progress }
 }
 
@@ -136,9 +126,9 @@ fn files(folder: &Path) -> Vec<String> {
 fn downloads_verifies_and_names() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = fetch_from(folder.path(), vec![Answer::Whole(TEXT)], None);
-    let (fetched, dataset) = outcome.result.unwrap();
+    let (dataset, fetched) = outcome.result.unwrap();
     let path = folder.path().join("tiny").join("tiny.txt");
-    assert_eq!(fetched, Fetched::Downloaded(vec![path.clone()]));
+    assert_eq!(fetched, Fetched::Downloaded(1));
     assert_eq!(dataset.x.dim(), (4, 2));
     assert_eq!(fs::read_to_string(path).unwrap(), TEXT);
     assert_eq!(files(folder.path()), ["tiny.txt"]);
@@ -254,7 +244,7 @@ fn a_silent_server_is_asked_once() {
     let store = store(folder.path(), false);
     let first = load(&store, &entry).unwrap_err();
     assert!(first.is_unavailable());
-    assert_eq!(store.silent().len(), 1);
+    assert_eq!(store.unreachable().len(), 1);
     assert_eq!(load(&store, &entry).unwrap_err().to_string(), first.to_string());
 }
 
@@ -273,22 +263,21 @@ fn embedded_data_needs_no_folder() {
     let store = Store::in_folder(folder.path().to_path_buf(), true);
     assert_eq!(store.load("pendigits").unwrap().x.dim(), (10992, 16));
     assert_eq!(store.load("optdigits").unwrap().x.dim(), (1797, 64));
-    assert_eq!(path(&store, "optdigits").unwrap(), None);
-    let fetched = fetch(&store, &["optdigits"], &mut |_| {});
-    assert_eq!(fetched[0].1.as_ref().unwrap(), &Fetched::Embedded);
+    assert_eq!(store.path("optdigits").unwrap(), None);
+    assert_eq!(store.fetch("optdigits", &mut |_| {}).unwrap(), Fetched::Embedded);
 }
 
 #[test]
 fn the_first_folder_wins() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let folders = vec![first.path().to_path_buf(), second.path().to_path_buf()];
-    let store = Store::with_folders(folders, None, true);
+    let store = Store { folders, target: None, ..Store::new(None, true) };
     let entry = entry("http://127.0.0.1:1", None);
-    assert_eq!(store.locate(&entry), Location::Missing);
+    assert_eq!(store.find_files(&entry), None);
     for folder in [&second, &first] {
         fs::create_dir(folder.path().join("tiny")).unwrap();
         let path = folder.path().join("tiny/tiny.txt");
         fs::write(&path, TEXT).unwrap();
-        assert_eq!(store.locate(&entry), Location::Files(vec![path]));
+        assert_eq!(store.find_files(&entry), Some(vec![path]));
     }
 }

@@ -14,7 +14,9 @@ mod engines;
 mod tests;
 
 use npsvc::params::{Range, Ranges};
-use npsvc::{BadParameter, ChainKey, Fit, FitError, FitOptions, Info, Method, Shape, TrainingSet};
+use npsvc::{
+    BadParameter, ChainKey, FitError, FitOptions, Info, Method, Shape, Trained, TrainingSet,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +77,7 @@ impl Method for Svm {
         ChainKey::new(&Self { c: 0.0, ..self.clone() }, &[self.c], 0.0)
     }
 
-    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
         match self.engine {
             Engine::Smo => self.own().train(set, options),
             Engine::Libsvm => npsvc::Svm::train_with(self.c, set, options, |dual| {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Edge, End, Scored};
+use crate::ledger::{Edge, End, Tried};
 
 /// Fewest values of a parameter whose ends say something: of two values one is always at an end.
 const FEWEST: usize = 3;
@@ -14,7 +14,7 @@ const FEWEST: usize = 3;
 /// worse: on a plateau the choice of the end is an accident.
 pub(super) fn surroundings(
     grid: &[(String, Vec<Value>)],
-    points: &[Scored],
+    points: &[Tried],
     chosen: usize,
 ) -> (Vec<usize>, Vec<Edge>) {
     let (mut neighbours, mut edges) = (Vec::new(), Vec::new());
@@ -64,14 +64,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn points(means: &[f64]) -> Vec<Scored> {
-        let point = |&mean| Scored {
-            params: Value::Null,
-            scores: vec![mean],
-            mean: Some(mean),
-            dropped: None,
-            error: None,
-        };
+    fn points(means: &[f64]) -> Vec<Tried> {
+        let point = |&mean| Tried { mean: Some(mean), ..Tried::default() };
         means.iter().map(point).collect()
     }
 

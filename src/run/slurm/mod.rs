@@ -1,21 +1,20 @@
 //! Slurm: an experiment as job arrays of shards.
 //!
-//! Nothing stays up: a submission writes a script per array into `slurm/` of the results folder, hands
-//! it to `sbatch` and notes the job in `slurm/jobs.json`. Each task runs one shard into a ledger of its
-//! own. What is left to do follows from the ledgers and the queue, so submitting again submits just
-//! the shards that ended with work left.
+//! No process stays up: a submission writes a script per array into `slurm/` of the results folder, gives it to
+//! `sbatch` and notes the job in `slurm/jobs.json`. Each task runs one shard into its own ledger. [`Left`] says which
+//! shards have cells left, from the ledgers and the queue; submitting again submits just these.
 
 mod queue;
 mod script;
 
-pub use queue::{Job, Jobs, Queue, State};
+pub use queue::{Job, Jobs, Queue};
 pub use script::{Submission, array_list, quoted};
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::shard::shard_numbers;
-use super::{Filter, Part, Prepared, estimate};
-use crate::ledger::{Contents, Plan, Status};
+use super::{Part, Prepared, estimate};
+use crate::ledger::{Ledger, Plan, Status};
+use crate::plan::shard_numbers;
 use crate::spec::{Resources, Slurm};
 
 /// Folder of scripts, logs and jobs in a results folder.
@@ -24,8 +23,8 @@ pub const FOLDER: &str = "slurm";
 /// A job array: some methods of an experiment, in shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// Methods of this array; empty for all.
-    pub only: Vec<Filter>,
+    /// Methods of this array, as `--only` takes them; empty for all.
+    pub only: Vec<String>,
     pub resources: Resources,
     /// Memory of a task in MiB.
     pub memory: u64,
@@ -35,24 +34,20 @@ pub struct Array {
 }
 
 /// The arrays of an experiment, one per set of methods that get the same resources, with all their
-/// shards. Their methods are named only where there is more than one array.
+/// shards. Their methods are named only if there is more than one array.
 pub fn arrays(prepared: &Prepared, slurm: &Slurm, shards: usize) -> Vec<Array> {
     let plan = &prepared.plan;
     let mut sets: BTreeMap<Resources, Vec<usize>> = BTreeMap::new();
     for (index, method) in plan.methods.iter().enumerate() {
-        let own = slurm.methods.get(&method.label);
-        let own = own.or_else(|| slurm.methods.get(&method.method));
+        let own = slurm.methods.get(&method.label).or_else(|| slurm.methods.get(&method.method));
         let resources = own.map_or_else(|| slurm.task.clone(), |own| own.or(&slurm.task));
         sets.entry(resources).or_default().push(index);
     }
     let is_whole = sets.len() == 1;
     let array = |(resources, methods): (Resources, Vec<usize>)| {
-        let labels = methods.iter().map(|&index| plan.methods[index].label.clone());
+        let named = methods.iter().filter(|_| !is_whole);
         Array {
-            only: match is_whole {
-                true => Vec::new(),
-                false => labels.map(Filter::Method).collect(),
-            },
+            only: named.map(|&index| format!("method={}", plan.methods[index].label)).collect(),
             memory: memory(prepared, &methods, &resources),
             resources,
             shards,
@@ -62,12 +57,11 @@ pub fn arrays(prepared: &Prepared, slurm: &Slurm, shards: usize) -> Vec<Array> {
     sets.into_iter().map(array).collect()
 }
 
-/// MiB a task asks for: what was said, or half as much again as is estimated, for Slurm kills what
-/// takes more.
+/// MiB a task asks for: as given, or half as much again as is estimated, because Slurm kills what takes more.
 fn memory(prepared: &Prepared, methods: &[usize], resources: &Resources) -> u64 {
     const MIB: f64 = 1024.0 * 1024.0;
-    if let Some(said) = resources.memory.as_deref().and_then(mebibytes) {
-        return said;
+    if let Some(given) = resources.memory.as_deref().and_then(mebibytes) {
+        return given;
     }
     let cells = methods.iter().map(|&index| estimate(prepared, None, Some(index)).bytes);
     let cell = cells.fold(0.0, f64::max);
@@ -90,29 +84,65 @@ fn mebibytes(text: &str) -> Option<u64> {
     }
 }
 
-/// The shards of a division that have cells left, not counting datasets that cannot run.
-pub fn unfinished(
-    plan: &Plan,
-    known: &Contents,
-    only: &[Filter],
-    shards: usize,
-    retry_failed: bool,
-    can_run: impl Fn(usize) -> bool,
-) -> BTreeSet<usize> {
-    let status: HashMap<&str, Status> =
-        known.latest().into_iter().map(|record| (record.cell.as_str(), record.status)).collect();
-    let is_left = |index: usize| match status.get(plan.cells[index].cell.as_str()) {
-        Some(Status::Skipped) | None if !can_run(plan.cells[index].dataset) => false,
-        None => true,
-        Some(Status::Ok) => false,
-        Some(Status::Failed) => retry_failed,
-        // What was in the way may be gone, such as too small a budget of memory; `run` tries again too.
-        Some(Status::Skipped) => true,
-    };
-    let numbers = shard_numbers(plan, shards);
-    let part = Part { only: only.to_vec(), shard: None };
-    let left = part.cells(plan).into_iter().filter(|&index| is_left(index));
-    left.map(|index| numbers[index]).collect()
+/// An option of `submit` that the key `slurm` of a spec knows too, checked by the pattern of that key.
+pub fn check(key: &str, value: &str) -> Result<String, String> {
+    let schemas = [schemars::schema_for!(Resources), schemars::schema_for!(Slurm)];
+    let mut found = schemas.iter().map(|schema| &schema.as_value()["properties"][key]);
+    let form = found.find(|form| form.is_object()).ok_or_else(|| format!("no key `{key}`"))?;
+    let pattern = form["pattern"].as_str().unwrap_or_default();
+    if regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(value)) {
+        return Ok(value.to_owned());
+    }
+    let expected = form["patternErrorMessage"].as_str();
+    // A spec needs quotes around what YAML would read as a number.
+    let expected = expected.map(|text| text.trim_end_matches(", in quotes").to_owned());
+    let expected = expected.unwrap_or_else(|| format!("a string that matches `{pattern}`"));
+    Err(format!("expected {expected}"))
+}
+
+/// What is left of an experiment on a cluster: the view of `submit` and of `status`.
+pub struct Left<'a> {
+    pub plan: &'a Plan,
+    pub known: &'a Ledger,
+    pub jobs: &'a Jobs,
+    pub queue: &'a Queue,
+    /// Whether failed cells are left, too.
+    pub retry_failed: bool,
+    /// For each dataset of the plan, whether its cells can run.
+    pub can_run: Vec<bool>,
+}
+
+impl Left<'_> {
+    /// Of an array in so many `shards`, those with cells left that neither wait nor run.
+    pub fn shards(&self, only: &[String], shards: usize) -> BTreeSet<usize> {
+        let is_left = |index: usize| match self.known.status(&self.plan.cells[index].cell) {
+            Some(Status::Ok) => false,
+            Some(Status::Failed) => self.retry_failed,
+            // The reason of a skip may be gone, such as too small a budget of memory; `run` tries again, too.
+            Some(Status::Skipped) | None => self.can_run[self.plan.cells[index].dataset],
+        };
+        let jobs = self.jobs.jobs.iter().filter(|job| job.shards == shards && job.only == only);
+        let is_queued = |shard| jobs.clone().any(|job| self.queue.state(&job.job, shard).is_some());
+        let only = only.iter().filter_map(|only| only.parse().ok()).collect();
+        let cells = Part { only, shard: None }.cells(self.plan).into_iter();
+        let numbers = shard_numbers(self.plan, shards);
+        let left: BTreeSet<_> =
+            cells.filter(|&index| is_left(index)).map(|index| numbers[index]).collect();
+        left.into_iter().filter(|&shard| !is_queued(shard)).collect()
+    }
+
+    /// Shards of submitted jobs that ended with cells left, with the last job each was in.
+    pub fn ended(&self) -> Vec<(&Job, Vec<usize>)> {
+        let mut seen = BTreeSet::new();
+        let ended = self.jobs.jobs.iter().rev().map(|job| {
+            let left = self.shards(&job.only, job.shards).into_iter();
+            let tasks = left.filter(|task| {
+                job.tasks.contains(task) && seen.insert((job.shards, &job.only, *task))
+            });
+            (job, tasks.collect::<Vec<_>>())
+        });
+        ended.filter(|(_, tasks)| !tasks.is_empty()).collect()
+    }
 }
 
 #[cfg(test)]
@@ -127,5 +157,21 @@ mod tests {
         assert_eq!(mebibytes("1500K"), Some(2));
         assert_eq!(mebibytes("8X"), None);
         assert_eq!(mebibytes("999999999999999T"), None);
+    }
+
+    #[test]
+    fn options_are_checked_by_the_patterns_of_the_spec() {
+        for (key, good, bad) in [
+            ("time", "1-12:30", "soon"),
+            ("memory", "8G", "lots"),
+            ("gpus", "a100:2", "two words"),
+            ("partition", "short,long", "a b"),
+            ("account", "lab", "-x"),
+        ] {
+            assert_eq!(check(key, good), Ok(good.to_owned()), "{key}");
+            assert!(check(key, bad).is_err(), "{key}");
+        }
+        assert!(check("time", "soon").unwrap_err().contains("a time as Slurm writes it"));
+        assert!(check("nothing", "x").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What Slurm knows of submitted jobs: `slurm/jobs.json`, `squeue`, and `sacct` where there is one.
+//! What is known of submitted jobs: `slurm/jobs.json`, `squeue`, and `sacct` if the cluster keeps accounts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::FOLDER;
 use crate::ledger::replace_json;
-use crate::run::Filter;
 
 /// `slurm/jobs.json`: every array that was submitted for a results folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,78 +52,58 @@ impl Jobs {
     }
 }
 
-impl Job {
-    /// The methods of the array.
-    pub fn filters(&self) -> Vec<Filter> {
-        self.only.iter().filter_map(|only| only.parse().ok()).collect()
-    }
-}
-
-/// State of a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
-    /// In Slurm's words, such as `RUNNING` or `TIMEOUT`.
-    pub state: String,
-    /// Why it waits, in Slurm's words.
-    pub reason: String,
-}
-
-/// Tasks by job and number.
+/// The state of tasks by job and number, in Slurm's words: `running`, `pending (Priority)`, `timeout`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Queue(BTreeMap<(String, usize), State>);
+pub struct Queue(BTreeMap<(String, usize), String>);
 
 impl Queue {
     /// The tasks that wait or run now.
     pub fn now() -> io::Result<Self> {
-        let format = "--format=%F|%K|%T|%r";
-        let arguments = ["--me", "--array", "--noheader", format];
-        Ok(Self::of_squeue(&output("squeue", &arguments)?))
+        let text = output("squeue", &["--me", "--array", "--noheader", "--format=%F_%K|%T|%r"])?;
+        Ok(Self::parse(&text))
     }
 
-    /// How tasks of `jobs` ended, as far as there is accounting; nothing where there is none.
+    /// How tasks of `jobs` ended; nothing on a cluster without an accounting database. Such clusters are common, and
+    /// the ledgers say what matters.
     pub fn ended(jobs: &[Job]) -> Self {
         let numbers: Vec<&str> = jobs.iter().map(|job| job.job.as_str()).collect();
-        let arguments = [
-            "--noheader",
-            "--parsable2",
-            "--allocations",
-            "--format=JobID,State",
-            &format!("--jobs={}", numbers.join(",")),
-        ];
-        // Clusters without an accounting database are common, and ledgers tell what matters.
-        output("sacct", &arguments).map_or_else(|_| Self::default(), |text| Self::of_sacct(&text))
+        let jobs = format!("--jobs={}", numbers.join(","));
+        let form = ["--noheader", "--parsable2", "--allocations", "--format=JobID,State", &jobs];
+        output("sacct", &form).map_or_else(|_| Self::default(), |text| Self::parse(&text))
     }
 
-    pub fn task(&self, job: &str, task: usize) -> Option<&State> {
-        self.0.get(&(job.to_owned(), task))
+    pub fn state(&self, job: &str, task: usize) -> Option<&str> {
+        self.0.get(&(job.to_owned(), task)).map(String::as_str)
     }
 
-    /// Tasks of `job`.
-    pub fn of(&self, job: &str) -> impl Iterator<Item = (usize, &State)> {
-        let tasks = self.0.iter().filter(move |((of, _), _)| of == job);
-        tasks.map(|((_, task), state)| (*task, state))
+    /// Whether a task of `job` waits or runs.
+    pub fn has(&self, job: &str) -> bool {
+        self.0.keys().any(|(of, _)| of == job)
     }
 
-    fn of_squeue(text: &str) -> Self {
+    /// How many tasks of `jobs` are in each state.
+    pub fn states(&self, jobs: &[Job]) -> BTreeMap<&str, usize> {
+        let mut states = BTreeMap::new();
+        for ((of, _), state) in &self.0 {
+            if jobs.iter().any(|job| job.job == *of) {
+                *states.entry(state.as_str()).or_default() += 1;
+            }
+        }
+        states
+    }
+
+    /// Lines `JOB_TASK|STATE` or `JOB_TASK|STATE|REASON`; others are not about single tasks.
+    fn parse(text: &str) -> Self {
         let task = |line: &str| {
-            let mut fields = line.trim().splitn(4, '|');
-            let job = fields.next()?.to_owned();
-            let task = fields.next()?.parse().ok()?;
-            let state = fields.next()?.to_owned();
-            let reason = fields.next().unwrap_or_default().to_owned();
-            Some(((job, task), State { state, reason }))
-        };
-        Self(text.lines().filter_map(task).collect())
-    }
-
-    fn of_sacct(text: &str) -> Self {
-        let task = |line: &str| {
-            let (id, state) = line.trim().split_once('|')?;
-            let (job, task) = id.split_once('_')?;
+            let mut fields = line.trim().splitn(3, '|');
+            let (job, task) = fields.next()?.split_once('_')?;
             // `CANCELLED by 1000`
-            let state = state.split_whitespace().next()?.to_owned();
-            let reason = String::new();
-            Some(((job.to_owned(), task.parse().ok()?), State { state, reason }))
+            let state = fields.next()?.split_whitespace().next()?.to_lowercase();
+            let state = match fields.next() {
+                None | Some("" | "None") => state,
+                Some(reason) => format!("{state} ({reason})"),
+            };
+            Some(((job.to_owned(), task.parse().ok()?), state))
         };
         Self(text.lines().filter_map(task).collect())
     }
@@ -145,21 +124,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squeue_is_read_line_by_line() {
+    fn lines_of_squeue_become_states_with_reasons() {
         let text =
-            "12|3|RUNNING|None\n12|4|PENDING|JobArrayTaskLimit\n77|N/A|RUNNING|None\n\nbroken\n";
-        let queue = Queue::of_squeue(text);
-        assert_eq!(queue.task("12", 3).unwrap().state, "RUNNING");
-        assert_eq!(queue.task("12", 4).unwrap().reason, "JobArrayTaskLimit");
-        assert_eq!(queue.of("12").count(), 2);
+            "12_3|RUNNING|None\n12_4|PENDING|JobArrayTaskLimit\n77_N/A|RUNNING|None\n\nbroken\n";
+        let queue = Queue::parse(text);
+        assert_eq!(queue.state("12", 3), Some("running"));
+        assert_eq!(queue.state("12", 4), Some("pending (JobArrayTaskLimit)"));
         assert_eq!(queue.0.len(), 2);
+        assert!(queue.has("12") && !queue.has("77"));
     }
 
     #[test]
-    fn sacct_is_read_as_far_as_it_speaks_of_single_tasks() {
+    fn lines_of_sacct_about_single_tasks_become_states() {
         let text = "12_1|COMPLETED\n12_2|CANCELLED by 1000\n12_[3-9%4]|PENDING\n13|FAILED\n";
-        let ended = Queue::of_sacct(text);
-        assert_eq!(ended.task("12", 2).unwrap().state, "CANCELLED");
+        let ended = Queue::parse(text);
+        assert_eq!(ended.state("12", 2), Some("cancelled"));
         assert_eq!(ended.0.len(), 2);
     }
 }

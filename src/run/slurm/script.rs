@@ -1,6 +1,6 @@
 //! The scripts that are handed to `sbatch`, written to be read.
 
-use std::fmt::Write;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,121 +25,97 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// The script of an array.
+    /// The script of an array. Slurm asks the program to end two minutes before the time is up; it then finishes the
+    /// cells in flight and leaves the rest to the next submission. What Slurm grants is for the whole process, which
+    /// needs some memory besides its matrices. A cell that dies because memory runs out must not end its shard.
     pub fn array(&self, array: &Array) -> String {
-        let Array { shards, tasks, .. } = array;
-        let mut text = format!(
+        let Self { experiment, max_parallel, .. } = self;
+        let Array { shards, tasks, resources, memory, .. } = array;
+        let limit = self.cell_timeout.map(|limit| humantime::format_duration(limit).to_string());
+        let devices = resources.gpus.as_deref().and_then(devices);
+        format!(
             "#!/bin/bash\n\
-             # Shards of the experiment `{}`: {} of {shards}, at most {} at a time.\n\
-             # Each task runs one shard into a ledger of its own. A task that is requeued, or\n\
-             # submitted again, goes on where it stopped.\n",
-            self.experiment,
-            tasks.len(),
-            self.max_parallel,
-        );
-        let list = array_list(tasks);
-        let resources = &array.resources;
-        let directive = |text: &mut String, option: &str, value: &str| {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "#SBATCH --{option}={value}");
-        };
-        directive(&mut text, "job-name", &format!("npsvcpp-{}", self.experiment));
-        directive(&mut text, "array", &format!("{list}%{}", self.max_parallel));
-        self.common(&mut text, "%A_%a");
-        text += "#SBATCH --requeue\n";
-        // Two minutes before the time is up the program is asked to end; it finishes the cells in
-        // flight and leaves the rest to the next submission.
-        directive(&mut text, "signal", "B:TERM@120");
-        directive(&mut text, "cpus-per-task", &resources.cpus.unwrap_or(1).to_string());
-        directive(&mut text, "mem", &format!("{}M", array.memory));
-        if let Some(time) = &resources.time {
-            directive(&mut text, "time", time);
-        }
-        if let Some(gpus) = &resources.gpus {
-            directive(&mut text, "gres", &format!("gpu:{gpus}"));
-        }
-        self.site(&mut text);
-        text + &self.command(array)
+             # Shards of the experiment `{experiment}`: {count} of {shards}, at most {max_parallel} at a time.\n\
+             # Each task runs one shard into its own ledger. A task that is requeued or\n\
+             # submitted again continues where it stopped.\n\
+             #SBATCH --job-name=npsvcpp-{experiment}\n\
+             #SBATCH --array={list}%{max_parallel}\n\
+             {common}\n\
+             #SBATCH --requeue\n\
+             #SBATCH --signal=B:TERM@120\n\
+             #SBATCH --cpus-per-task={cpus}\n\
+             #SBATCH --mem={memory}M{time}{gpus}{site}\n\
+             exec {program} --quiet run {spec} \\\n    \
+             --out {out} --offline --isolate{data} \\\n    \
+             --shard \"$SLURM_ARRAY_TASK_ID/{shards}\"{only} \\\n    \
+             --jobs {cpus} --threads 1 --memory {budget}MiB{devices}{retry_failed}{limit}\n",
+            count = tasks.len(),
+            list = array_list(tasks),
+            common = self.common("%A_%a"),
+            cpus = resources.cpus.unwrap_or(1),
+            time = each("\n#SBATCH --time=", &resources.time),
+            gpus = each("\n#SBATCH --gres=gpu:", &resources.gpus),
+            site = self.site(),
+            program = quoted(&self.program),
+            spec = quoted(&self.spec),
+            out = quoted(&self.out),
+            data = each(" \\\n    --data ", self.data.as_ref().map(quoted)),
+            only = each(" \\\n    --only ", array.only.iter().map(quoted)),
+            budget = memory / 5 * 4,
+            devices = each(" \\\n    --device ", devices),
+            retry_failed = each(" \\\n    ", self.retry_failed.then_some("--retry-failed")),
+            limit = each(" \\\n    --cell-timeout ", limit.map(|limit| limit.replace(' ', ""))),
+        )
     }
 
-    /// The script that joins the shards once the arrays have ended.
+    /// The script that joins the shards after the arrays have ended.
     pub fn merge(&self) -> String {
-        let mut text = format!(
-            "#!/bin/bash\n# Joins the ledgers of the shards of `{}` and renders its tables.\n",
-            self.experiment
-        );
-        let _ = writeln!(text, "#SBATCH --job-name=npsvcpp-{}-merge", self.experiment);
-        self.common(&mut text, "%j-merge");
-        text += "#SBATCH --mem=2G\n";
-        self.site(&mut text);
-        let (program, out) = (quoted(&self.program), quoted(&self.out));
-        let _ = writeln!(text, "exec {program} --quiet merge {out}");
-        text
+        format!(
+            "#!/bin/bash\n\
+             # Joins the ledgers of the shards of `{experiment}` and renders its tables.\n\
+             #SBATCH --job-name=npsvcpp-{experiment}-merge\n\
+             {common}\n\
+             #SBATCH --mem=2G{site}\n\
+             exec {program} --quiet merge {out}\n",
+            experiment = self.experiment,
+            common = self.common("%j-merge"),
+            site = self.site(),
+            program = quoted(&self.program),
+            out = quoted(&self.out),
+        )
     }
 
-    fn common(&self, text: &mut String, log: &str) {
-        let log = self.out.join(FOLDER).display().to_string().replace('%', "%%") + "/" + log;
-        let folder = &self.folder.display().to_string();
-        let _ = writeln!(text, "#SBATCH --chdir={}", directive_value(folder));
-        let _ = writeln!(text, "#SBATCH --output={}.log", directive_value(&log));
-        *text += "#SBATCH --open-mode=append\n#SBATCH --ntasks=1\n";
+    fn common(&self, log: &str) -> String {
+        let logs = self.out.join(FOLDER).display().to_string().replace('%', "%%");
+        format!(
+            "#SBATCH --chdir={}\n#SBATCH --output={}\n#SBATCH --open-mode=append\n#SBATCH --ntasks=1",
+            directive_value(&self.folder.display().to_string()),
+            directive_value(&format!("{logs}/{log}.log")),
+        )
     }
 
-    /// What the site wants: partition and the like, then modules and lines of shell.
-    fn site(&self, text: &mut String) {
+    /// What the site wants: partition and the like, then, below an empty line, modules and lines of shell.
+    fn site(&self) -> String {
         let slurm = &self.slurm;
-        let named =
-            [("partition", &slurm.partition), ("account", &slurm.account), ("qos", &slurm.qos)];
-        for (option, value) in named {
-            if let Some(value) = value {
-                let _ = writeln!(text, "#SBATCH --{option}={value}");
-            }
-        }
-        for option in &slurm.options {
-            let _ = match option.split_once('=') {
-                Some((name, value)) => {
-                    writeln!(text, "#SBATCH {name}={}", directive_value(value))
-                }
-                None => writeln!(text, "#SBATCH {option}"),
-            };
-        }
-        text.push('\n');
-        for module in &slurm.modules {
-            let _ = writeln!(text, "module load {module}");
-        }
-        for line in &slurm.setup {
-            let _ = writeln!(text, "{line}");
-        }
+        let options = slurm.options.iter().map(|option| match option.split_once('=') {
+            Some((name, value)) => format!("{name}={}", directive_value(value)),
+            None => option.clone(),
+        });
+        [
+            each("\n#SBATCH --partition=", &slurm.partition),
+            each("\n#SBATCH --account=", &slurm.account),
+            each("\n#SBATCH --qos=", &slurm.qos),
+            each("\n#SBATCH ", options) + "\n",
+            each("\nmodule load ", &slurm.modules),
+            each("\n", &slurm.setup),
+        ]
+        .concat()
     }
+}
 
-    fn command(&self, array: &Array) -> String {
-        let mut words = vec![
-            format!("exec {} --quiet run {}", quoted(&self.program), quoted(&self.spec)),
-            // A cell that dies for want of memory must not take the rest of its shard along.
-            format!("--out {} --offline --isolate", quoted(&self.out)),
-        ];
-        if let Some(data) = &self.data {
-            words.push(format!("--data {}", quoted(data)));
-        }
-        words.push(format!("--shard \"$SLURM_ARRAY_TASK_ID/{}\"", array.shards));
-        let only = array.only.iter();
-        words.extend(only.map(|filter| format!("--only {}", quoted(filter.to_string()))));
-        // What Slurm grants is for the whole process, which needs some beside its matrices.
-        let memory = array.memory / 5 * 4;
-        let jobs = array.resources.cpus.unwrap_or(1);
-        words.push(format!("--jobs {jobs} --threads 1 --memory {memory}MiB"));
-        if let Some(devices) = array.resources.gpus.as_deref().and_then(devices) {
-            words.push(format!("--device {devices}"));
-        }
-        if self.retry_failed {
-            words.push("--retry-failed".into());
-        }
-        if let Some(limit) = self.cell_timeout {
-            let limit = humantime::format_duration(limit).to_string();
-            words.push(format!("--cell-timeout {}", quoted(limit.replace(' ', ""))));
-        }
-        words.join(" \\\n    ") + "\n"
-    }
+/// Every value with the same text before it.
+fn each(before: &str, values: impl IntoIterator<Item = impl Display>) -> String {
+    values.into_iter().map(|value| format!("{before}{value}")).collect()
 }
 
 /// The devices of a task that is granted `gpus`, such as `2` or `a100:2`; none for `0`. Slurm shows a

@@ -44,7 +44,7 @@ impl Cholesky {
     }
 
     /// The same factor, but each solve uses one thread: for threads that solve in parallel.
-    pub fn sequential(self) -> Self {
+    pub(crate) fn sequential(self) -> Self {
         Self { par: Par::Seq, ..self }
     }
 
@@ -90,7 +90,7 @@ pub(crate) fn solve_transposed(l: MatRef<'_, f64>, rhs: MatMut<'_, f64>, par: Pa
 }
 
 /// `S^-1 right` by `P S = L U`, which is computed in the memory of `s`.
-pub fn solve_by_lu(mut s: Mat<f64>, right: MatRef<'_, f64>, par: Par) -> Mat<f64> {
+pub(crate) fn solve_by_lu(mut s: Mat<f64>, right: MatRef<'_, f64>, par: Par) -> Mat<f64> {
     let n = s.nrows();
     let scratch = lu_in_place_scratch::<usize, f64>(n, n, par, Default::default());
     let mut buffer = MemBuffer::new(scratch);

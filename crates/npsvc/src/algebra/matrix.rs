@@ -3,14 +3,25 @@
 //! Kernel matrices and the matrices of dual problems come in these two forms. With a factor, no
 //! matrix of size n x n is formed.
 
-use faer::{Mat, MatRef, Par};
+use faer::{Accum, Mat, MatRef, Par};
 
 use super::{
-    Cholesky, add_lower_product, add_scaled, add_times_vector, column, column_mut, columns, inner,
+    Cholesky, add_scaled, add_times_vector, column, column_mut, columns, inner, lower_product,
     product, set_product,
 };
 
 /// A view of a symmetric positive semidefinite matrix.
+///
+/// ```
+/// use npsvc::algebra::Matrix;
+/// use npsvc::faer::{Par, mat};
+///
+/// // `K = G G^T` for the samples 1, 2 and 3, without the 3 x 3 matrix.
+/// let rows = mat![[1.0, 2.0, 3.0]];
+/// let k = Matrix::Factor(rows.as_ref());
+/// assert_eq!(k.times_vector(&[1.0, 0.0, 0.0], Par::Seq), [1.0, 2.0, 3.0]);
+/// assert_eq!((k.n(), k.diagonal(2)), (3, 9.0));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Matrix<'a> {
     /// The n x n matrix, column-major.
@@ -21,7 +32,7 @@ pub enum Matrix<'a> {
 
 /// A symmetric positive semidefinite matrix with its memory; see [`Matrix`].
 #[derive(Clone, Debug)]
-pub enum OwnedMatrix {
+pub(crate) enum OwnedMatrix {
     /// The n x n matrix.
     Full(Mat<f64>),
     /// `G^T`, one column per sample; `K = G G^T`.
@@ -67,7 +78,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// `out = mt K`. For few rows this is faster than `K m`.
-    pub fn set_rows_times(&self, out: &mut Mat<f64>, mt: MatRef<'_, f64>, par: Par) {
+    pub(crate) fn set_rows_times(&self, out: &mut Mat<f64>, mt: MatRef<'_, f64>, par: Par) {
         match self {
             Self::Full(k) => set_product(out, mt, *k, par),
             Self::Factor(rows) => {
@@ -104,7 +115,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// `y += K_:i change` for each `(i, change)`.
-    pub fn add_columns(&self, changes: &[(usize, f64)], y: &mut [f64]) {
+    pub(crate) fn add_columns(&self, changes: &[(usize, f64)], y: &mut [f64]) {
         match self {
             Self::Full(k) => {
                 for &(i, change) in changes {
@@ -124,7 +135,7 @@ impl<'a> Matrix<'a> {
 
     /// Solves `(K_FF + diag extra) step = right` in place, for the rows and columns `F = free`. `None`
     /// if the matrix is not positive definite in floating point.
-    pub fn solve_shifted(
+    pub(crate) fn solve_shifted(
         &self,
         free: &[usize],
         extra: &[f64],
@@ -136,7 +147,7 @@ impl<'a> Matrix<'a> {
             Self::Factor(rows) if free.len() <= rows.nrows() => {
                 let h = columns(*rows, free);
                 let mut system = Mat::zeros(free.len(), free.len());
-                add_lower_product(system.as_mut(), 1.0, h.transpose(), h.as_ref(), par);
+                lower_product(system.as_mut(), Accum::Add, 1.0, h.transpose(), h.as_ref(), par);
                 for (a, extra) in extra.iter().enumerate() {
                     system[(a, a)] += extra;
                 }
@@ -175,7 +186,7 @@ fn solve_by_rank(
     let rank = rows.nrows();
     let h = Mat::from_fn(rank, free.len(), |a, c| extra[c].sqrt().recip() * rows[(a, free[c])]);
     let mut system = Mat::identity(rank, rank);
-    add_lower_product(system.as_mut(), 1.0, h.as_ref(), h.transpose(), par);
+    lower_product(system.as_mut(), Accum::Add, 1.0, h.as_ref(), h.transpose(), par);
     let cholesky = Cholesky::new(system, par).ok()?;
     let scaled = Mat::from_fn(free.len(), 1, |c, _| right[(c, 0)] / extra[c].sqrt());
     let mut inside = product(h.as_ref(), scaled.as_ref(), par);

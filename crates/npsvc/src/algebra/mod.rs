@@ -1,7 +1,20 @@
 //! Products, decompositions and parallel loops for dense matrices, on top of faer.
 //!
 //! Each function that calls faer leaves the vector registers clean (see `simd`). The rest of the
-//! crate multiplies matrices through this module.
+//! crate multiplies matrices through this module. What a method outside this crate needs is public:
+//!
+//! ```
+//! use npsvc::algebra::{Cholesky, column, inner, product};
+//! use npsvc::faer::{Par, mat};
+//!
+//! // The normal equations of a line through (0, 1), (1, 2) and (2, 4).
+//! let x = mat![[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]];
+//! let y = mat![[1.0], [2.0], [4.0]];
+//! let mut line = product(x.transpose(), y.as_ref(), Par::Seq);
+//! Cholesky::new(product(x.transpose(), x.as_ref(), Par::Seq), Par::Seq)?.solve(line.as_mut());
+//! assert!((inner(&[1.0, 2.0], column(line.as_ref(), 0)) - 23.0 / 6.0).abs() < 1e-12);
+//! # Ok::<(), npsvc::algebra::NotPositiveDefinite>(())
+//! ```
 
 mod factorization;
 pub(crate) mod huge_pages;
@@ -16,9 +29,10 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matm
 use faer::{Accum, ColMut, ColRef, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-pub(crate) use factorization::solve_transposed;
-pub use factorization::{Cholesky, NotPositiveDefinite, solve_by_lu};
-pub use matrix::{Matrix, OwnedMatrix};
+pub use factorization::{Cholesky, NotPositiveDefinite};
+pub(crate) use factorization::{solve_by_lu, solve_transposed};
+pub use matrix::Matrix;
+pub(crate) use matrix::OwnedMatrix;
 use simd::{clear_upper_halves, then_clear};
 
 /// Number of operations below which a second thread costs more than it saves.
@@ -31,7 +45,7 @@ fn by_work(par: Par, rows: usize, inner: usize, columns: usize) -> Par {
 
 /// Calls `work` for each item, in parallel if `par` has several threads. The results keep the order
 /// of the items.
-pub fn each<I, T, R>(par: Par, items: I, work: impl Fn(T) -> R + Sync) -> Vec<R>
+pub(crate) fn each<I, T, R>(par: Par, items: I, work: impl Fn(T) -> R + Sync) -> Vec<R>
 where
     I: IntoIterator<Item = T> + IntoParallelIterator<Item = T, Iter: IndexedParallelIterator>,
     T: Send,
@@ -57,12 +71,12 @@ pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
 }
 
 /// `out = a b`.
-pub fn set_product(out: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) {
+pub(crate) fn set_product(out: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>, par: Par) {
     multiply(out.as_mut(), Accum::Replace, 1.0, a, b, par);
 }
 
 /// `out += scale a b`.
-pub fn add_product(
+pub(crate) fn add_product(
     out: MatMut<'_, f64>,
     scale: f64,
     a: MatRef<'_, f64>,
@@ -104,26 +118,14 @@ const REGISTER: usize = 8;
 
 /// A copy of a matrix with zeros between the end of each column and the start of the next one, for
 /// matrices that are often left factors. Clones do not keep these zeros.
-pub fn padded_copy(m: MatRef<'_, f64>) -> Mat<f64> {
+pub(crate) fn padded_copy(m: MatRef<'_, f64>) -> Mat<f64> {
     let mut copy = Mat::zeros(m.nrows().next_multiple_of(REGISTER), m.ncols());
     copy.subrows_mut(0, m.nrows()).copy_from(m);
     copy.truncate(m.nrows(), m.ncols());
     copy
 }
 
-/// `out += scale a b`, the lower triangle only.
-pub fn add_lower_product(
-    out: MatMut<'_, f64>,
-    scale: f64,
-    a: MatRef<'_, f64>,
-    b: MatRef<'_, f64>,
-    par: Par,
-) {
-    let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
-    lower_product(out, Accum::Add, scale, a, b, par);
-}
-
-/// The lower triangle of `scale a b`, set or added, on all threads of `par`.
+/// The lower triangle of `scale a b`, set or added.
 pub(crate) fn lower_product(
     out: MatMut<'_, f64>,
     accum: Accum,
@@ -132,23 +134,14 @@ pub(crate) fn lower_product(
     b: MatRef<'_, f64>,
     par: Par,
 ) {
+    let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
     let whole = BlockStructure::Rectangular;
     let lower = BlockStructure::TriangularLower;
     then_clear(|| triangular_matmul(out, lower, accum, a, whole, b, whole, scale, par));
 }
 
-/// `out = a b` on all threads of `par` and without a padded copy.
-pub(crate) fn set_large_product(
-    out: MatMut<'_, f64>,
-    a: MatRef<'_, f64>,
-    b: MatRef<'_, f64>,
-    par: Par,
-) {
-    then_clear(|| matmul(out, Accum::Replace, a, b, 1.0, par));
-}
-
 /// `out = a x + b y + c z`, in one pass.
-pub fn set_combination(out: &mut Mat<f64>, [a, b, c]: [f64; 3], [x, y, z]: [&Mat<f64>; 3]) {
+pub(crate) fn set_combination(out: &mut Mat<f64>, [a, b, c]: [f64; 3], [x, y, z]: [&Mat<f64>; 3]) {
     for j in 0..out.ncols() {
         let out = column_mut(out, j);
         let [x, y, z] = [x, y, z].map(|m| column(m.as_ref(), j));
@@ -159,7 +152,13 @@ pub fn set_combination(out: &mut Mat<f64>, [a, b, c]: [f64; 3], [x, y, z]: [&Mat
 }
 
 /// `out += scale m x`.
-pub fn add_times_vector(out: &mut [f64], scale: f64, m: MatRef<'_, f64>, x: &[f64], par: Par) {
+pub(crate) fn add_times_vector(
+    out: &mut [f64],
+    scale: f64,
+    m: MatRef<'_, f64>,
+    x: &[f64],
+    par: Par,
+) {
     let out = ColMut::from_slice_mut(out).as_mat_mut();
     add_product(out, scale, m, ColRef::from_slice(x).as_mat(), par);
 }
@@ -180,7 +179,7 @@ pub fn inner(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// `out += scale x`.
-pub fn add_scaled(out: &mut [f64], scale: f64, x: &[f64]) {
+pub(crate) fn add_scaled(out: &mut [f64], scale: f64, x: &[f64]) {
     for (out, x) in out.iter_mut().zip(x) {
         *out += scale * x;
     }
@@ -204,7 +203,7 @@ pub fn column(m: MatRef<'_, f64>, j: usize) -> &[f64] {
 }
 
 /// Column `j` of a matrix, writable.
-pub fn column_mut(m: &mut Mat<f64>, j: usize) -> &mut [f64] {
+pub(crate) fn column_mut(m: &mut Mat<f64>, j: usize) -> &mut [f64] {
     m.col_mut(j).try_as_col_major_mut().expect("a Mat is column-major").as_slice_mut()
 }
 
@@ -222,17 +221,17 @@ pub(crate) fn for_each_column(m: &mut Mat<f64>, par: Par, work: impl Fn(usize, &
 }
 
 /// The rows `rows` and columns `columns` of `m`.
-pub fn submatrix(m: MatRef<'_, f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
+pub(crate) fn submatrix(m: MatRef<'_, f64>, rows: &[usize], columns: &[usize]) -> Mat<f64> {
     Mat::from_fn(rows.len(), columns.len(), |i, j| m[(rows[i], columns[j])])
 }
 
 /// The columns `index` of `m`.
-pub fn columns(m: MatRef<'_, f64>, index: &[usize]) -> Mat<f64> {
+pub(crate) fn columns(m: MatRef<'_, f64>, index: &[usize]) -> Mat<f64> {
     Mat::from_fn(m.nrows(), index.len(), |i, j| m[(i, index[j])])
 }
 
 /// The rows and columns `index` of a symmetric `m`, with `ridge` added to the diagonal.
-pub fn principal_submatrix(m: MatRef<'_, f64>, index: &[usize], ridge: f64) -> Mat<f64> {
+pub(crate) fn principal_submatrix(m: MatRef<'_, f64>, index: &[usize], ridge: f64) -> Mat<f64> {
     let mut s = submatrix(m, index, index);
     for i in 0..index.len() {
         s[(i, i)] += ridge;
@@ -241,7 +240,7 @@ pub fn principal_submatrix(m: MatRef<'_, f64>, index: &[usize], ridge: f64) -> M
 }
 
 /// Copies the lower triangle onto the upper one, block by block.
-pub fn mirror_lower(m: &mut Mat<f64>, par: Par) {
+pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
     const BLOCK: usize = 64;
     // Each column in two parts: above the diagonal, which is written, and the rest, which is read.
     let (mut uppers, lowers): (Vec<&mut [f64]>, Vec<&[f64]>) = columns_mut(m)
@@ -271,7 +270,7 @@ pub fn mirror_lower(m: &mut Mat<f64>, par: Par) {
 ///
 /// faer's own `self_adjoint_eigen` always uses all threads, which take longer to wake than a small
 /// matrix takes.
-pub fn symmetric_eigen(m: MatRef<'_, f64>, par: Par) -> Option<(Vec<f64>, Mat<f64>)> {
+pub(crate) fn symmetric_eigen(m: MatRef<'_, f64>, par: Par) -> Option<(Vec<f64>, Mat<f64>)> {
     let n = m.nrows();
     let par = by_work(par, n, n, n);
     let (mut values, mut vectors) = (Diag::zeros(n), Mat::zeros(n, n));

@@ -9,9 +9,20 @@ use faer::{Accum, Mat, MatRef, Par};
 use ndarray::{ArrayView1, ArrayView2, Axis, CowArray, Ix2};
 
 use super::{Kernel, Width, exponential};
-use crate::algebra::{for_each_column, huge_pages, lower_product, mirror_lower, set_large_product};
+use crate::algebra::{for_each_column, huge_pages, lower_product, mirror_lower, set_product};
 
 /// A kernel whose parameters are numbers, so that it can be evaluated.
+///
+/// ```
+/// use npsvc::faer::Par;
+/// use npsvc::kernel::FittedKernel;
+/// use npsvc::ndarray::array;
+///
+/// let kernel = FittedKernel::Gaussian { width: 4.0 };
+/// let k = kernel.cross(array![[0.0], [2.0]].view(), array![[0.0]].view(), Par::Seq);
+/// assert_eq!(k[(0, 0)], 1.0);
+/// assert!((k[(1, 0)] - (-1.0_f64).exp()).abs() < 1e-15);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum FittedKernel {
     /// `exp(-|x - x'|^2 / width)`.
@@ -34,6 +45,15 @@ pub enum FittedKernel {
 
 impl FittedKernel {
     /// Fixes the parameters that depend on the training samples.
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{Kernel, kernel::FittedKernel};
+    ///
+    /// // The mean of the four squared distances is 2.
+    /// let fitted = FittedKernel::new(&Kernel::default(), array![[0.0], [2.0]].view());
+    /// assert_eq!(fitted, FittedKernel::Gaussian { width: 2.0 });
+    /// ```
     pub fn new(kernel: &Kernel, x: ArrayView2<'_, f64>) -> Self {
         match *kernel {
             Kernel::Gaussian { width: Width::Fixed(width) } => Self::Gaussian { width },
@@ -78,7 +98,7 @@ impl FittedKernel {
         let (a, b) = (self.centred(a, b), self.centred(b, b));
         let (norms_a, norms_b) = (squared_norms(a.view()), squared_norms(b.view()));
         let mut k = huge_pages::zeros(a.nrows(), b.nrows());
-        set_large_product(k.as_mut(), view(a.view()), view(b.view()).transpose(), par);
+        set_product(&mut k, view(a.view()), view(b.view()).transpose(), par);
         for_each_column(&mut k, par, |j, column| self.apply(column, &norms_a, norms_b[j]));
         k
     }
@@ -113,7 +133,7 @@ impl FittedKernel {
 
 /// `sum_ij |x_i - x_j|^2 / n^2`, computed in O(n m) as twice the total variance. It is one if all
 /// samples are equal up to rounding: then each positive width gives the same, constant kernel.
-pub fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
+pub(super) fn mean_squared_distance(x: ArrayView2<'_, f64>) -> f64 {
     let n = x.nrows().max(1) as f64;
     let spread: f64 = x
         .columns()
@@ -160,7 +180,7 @@ pub(super) fn squared_norms(x: ArrayView2<'_, f64>) -> Vec<f64> {
 }
 
 /// The array as a faer matrix, without copying.
-pub fn view(x: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
+pub(super) fn view(x: ArrayView2<'_, f64>) -> MatRef<'_, f64> {
     let strides = (x.strides()[0], x.strides()[1]);
     // SAFETY: pointer, shape and strides describe the memory the array view borrows for its
     // lifetime, which the returned view shares.

@@ -7,7 +7,7 @@ use faer::{Mat, MatRef, Par};
 use ndarray::{ArrayView2, s};
 
 use super::fitted::{mean_squared_distance, minus_mean, not_negative, squared_norms, view};
-use crate::algebra::{add_scaled, column, column_mut, each, set_large_product};
+use crate::algebra::{add_scaled, column, column_mut, each, set_product};
 
 /// How the neighbour graph is made.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,6 +36,20 @@ pub enum GraphWeights {
 }
 
 /// The normalised graph Laplacian: a symmetric sparse matrix, stored by rows.
+///
+/// ```
+/// use npsvc::faer::Par;
+/// use npsvc::kernel::{GraphOptions, Laplacian};
+/// use npsvc::ndarray::array;
+///
+/// // The outer points are neighbours of the middle one, but not of each other.
+/// let x = array![[0.0], [1.0], [2.0]];
+/// let laplacian = Laplacian::new(x.view(), &GraphOptions::default(), Par::Seq);
+/// assert_eq!(laplacian.row(0).len(), 2);
+/// // `D^1/2 1` is in the null space; the middle point has twice the degree of the others.
+/// let product = laplacian.times_vector(&[1.0, 2.0_f64.sqrt(), 1.0]);
+/// assert!(product.iter().all(|value| value.abs() < 1e-15));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Laplacian {
     /// Row `i` holds `entries[starts[i]..starts[i + 1]]`, columns ascending.
@@ -57,8 +71,8 @@ impl Laplacian {
         };
         let scale = if scale > 0.0 { scale } else { 1.0 };
         let mut rows: Vec<Vec<(usize, f64)>> = vec![Vec::new(); n];
-        for (i, near) in neighbours.iter().enumerate() {
-            for &(squared_distance, j) in near {
+        for (i, nearest) in neighbours.iter().enumerate() {
+            for &(squared_distance, j) in nearest {
                 let weight = (-squared_distance / scale).exp();
                 rows[i].push((j, weight));
                 rows[j].push((i, weight));
@@ -153,7 +167,7 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
     for start in (0..n).step_by(BLOCK) {
         let block = x.slice(s![start..(start + BLOCK).min(n), ..]);
         let mut products = Mat::zeros(n, block.nrows());
-        set_large_product(products.as_mut(), view(x), view(block).transpose(), par);
+        set_product(&mut products, view(x), view(block).transpose(), par);
         let found = each(par, 0..block.nrows(), |c| {
             let j = start + c;
             let distance = |i: usize| not_negative(norms[i] + norms[j] - 2.0 * products[(i, c)]);
@@ -171,8 +185,8 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
             others.shrink_to_fit();
             (others, sum)
         });
-        for (near, sum) in found {
-            neighbours.push(near);
+        for (nearest, sum) in found {
+            neighbours.push(nearest);
             total += sum;
         }
     }

@@ -1,11 +1,30 @@
 //! Kernels, kernel matrices, their pivoted factors, and the neighbour graph.
+//!
+//! A [`TrainingSet`](crate::TrainingSet) computes all of these when they are needed. They can also be
+//! used alone:
+//!
+//! ```
+//! use npsvc::faer::Par;
+//! use npsvc::kernel::{FittedKernel, GraphOptions, Laplacian, PivotedFactor};
+//! use npsvc::ndarray::array;
+//!
+//! let x = array![[0.0], [1.0], [3.0], [4.0]];
+//! let kernel = FittedKernel::Polynomial { degree: 2, offset: 1.0, scale: 1.0 };
+//! let k = kernel.gram(x.view(), 0.0, Par::Seq);
+//! assert_eq!(k[(1, 2)], 16.0);
+//! // In one dimension, a polynomial of degree 2 has three coefficients.
+//! let factor = PivotedFactor::new(&kernel, x.view(), None, 1e-9, Par::Seq);
+//! assert_eq!(factor.rank(), 3);
+//! let laplacian = Laplacian::new(x.view(), &GraphOptions::default(), Par::Seq);
+//! assert_eq!(laplacian.row(1)[1], (1, 1.0));
+//! ```
 
 mod exponential;
 mod fitted;
 mod graph;
 mod pivoted;
 
-pub use fitted::{FittedKernel, mean_squared_distance, view};
+pub use fitted::FittedKernel;
 pub use graph::{GraphOptions, GraphWeights, Laplacian};
 pub use pivoted::PivotedFactor;
 
@@ -62,6 +81,13 @@ impl Default for Kernel {
 
 impl Kernel {
     /// Names the first parameter outside its range.
+    ///
+    /// ```
+    /// use npsvc::{Kernel, Width};
+    ///
+    /// let error = Kernel::Gaussian { width: Width::Fixed(-1.0) }.check().unwrap_err();
+    /// assert_eq!(error.to_string(), "`width` is -1, expected a number above 0");
+    /// ```
     pub fn check(&self) -> Result<(), BadParameter> {
         let finite = |name: &str, value: f64| {
             BadParameter::unless(value.is_finite(), name, value, "a finite number")

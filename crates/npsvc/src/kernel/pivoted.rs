@@ -15,6 +15,16 @@ use crate::algebra::{
 };
 
 /// A factor of low rank, `K ~ G G^T`.
+///
+/// ```
+/// use npsvc::faer::Par;
+/// use npsvc::kernel::{FittedKernel, PivotedFactor};
+/// use npsvc::ndarray::Array2;
+///
+/// let x = Array2::from_shape_fn((50, 3), |(i, j)| ((3 * i + j) as f64).sin());
+/// let factor = PivotedFactor::new(&FittedKernel::Linear, x.view(), None, 1e-12, Par::Seq);
+/// assert!(factor.rank() <= 3 && factor.error() < 1e-12);
+/// ```
 #[derive(Clone, Debug)]
 pub struct PivotedFactor {
     /// `G^T`, one column per sample.

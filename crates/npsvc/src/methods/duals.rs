@@ -3,12 +3,12 @@
 //! Hyperplane `l` has similar samples `p` and dissimilar samples `q`, and minimises
 //!
 //! ```text
-//! r/2 |u - g|^2 + sum_p near(f_i) + sum_q far(f_j),      f_i = <u, phi(x_i)>,
+//! r/2 |u - g|^2 + sum_p similarity(f_i) + sum_q dissimilarity(f_j),      f_i = <u, phi(x_i)>,
 //! ```
 //!
 //! where `g` is a known function (zero for the plain methods, `P v_l` in K-NPSVC++). The dual in all
-//! expansion coefficients is a box QP with the kernel matrix. If `near` is the square loss, the similar
-//! samples can be eliminated exactly. With `S = K + r I`, what remains is a box QP in the
+//! expansion coefficients is a box QP with the kernel matrix. If the similarity loss is the square
+//! loss, the similar samples can be eliminated exactly. With `S = K + r I`, what remains is a box QP in the
 //! dissimilar samples with the matrix
 //!
 //! ```text
@@ -25,19 +25,20 @@
 
 use std::sync::Arc;
 
-use faer::{Mat, MatRef, Par};
+use faer::{Accum, Mat, MatRef, Par};
 
 use crate::algebra::{
-    Cholesky, Matrix, NotPositiveDefinite, OwnedMatrix, add_lower_product, add_scaled,
-    add_times_vector, column, column_mut, columns, each, inner, principal_submatrix, product,
+    Cholesky, Matrix, NotPositiveDefinite, OwnedMatrix, add_scaled, add_times_vector, column,
+    column_mut, columns, each, inner, lower_product, principal_submatrix, product,
 };
+use crate::memo::Memo;
 use crate::model::{KernelMachine, Rule};
 use crate::solve::box_qp::{self, BoxQp, Settings, Solution, Term};
-use crate::{Certificate, Fit, FitError, FitOptions, Scheme, TrainingSet};
+use crate::{Certificate, FitError, FitOptions, Scheme, Trained, TrainingSet};
 
 /// The options that every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Planes {
+pub(crate) struct CommonOptions {
     /// Regulariser.
     pub r: f64,
     pub scheme: Scheme,
@@ -47,23 +48,23 @@ pub(crate) struct Planes {
     pub tolerance: f64,
 }
 
-impl Planes {
+impl CommonOptions {
     pub fn settings(&self, par: Par) -> Settings {
         Settings { tolerance: self.tolerance, par, ..Settings::default() }
     }
 
-    /// The fit with `coefficients` (one column per class), whose functions have these `values` on the
+    /// The result with `coefficients` (one column per class), whose functions have these `values` on the
     /// training samples, and the certificate of each class.
-    pub fn fit(
+    pub fn trained(
         &self,
         coefficients: Mat<f64>,
         values: MatRef<'_, f64>,
         certificates: impl IntoIterator<Item = Certificate>,
-    ) -> Result<Fit, FitError> {
+    ) -> Result<Trained, FitError> {
         let certificate = Certificate::total(certificates);
         let squared = |l| inner(column(coefficients.as_ref(), l), column(values, l)).max(0.0);
         let norms = (0..coefficients.ncols()).map(|l| squared(l).sqrt()).collect();
-        Ok(Fit::new(self.machine(coefficients, norms)?, certificate))
+        Ok(Trained::new(self.machine(coefficients, norms)?, certificate))
     }
 
     /// The machine of `coefficients` and the norms of the hyperplanes. It predicts with the plain
@@ -97,7 +98,7 @@ pub(crate) struct Duals<'a> {
     pub k: Matrix<'a>,
     pub y: &'a [usize],
     pub classes: usize,
-    pub planes: Planes,
+    pub common: CommonOptions,
     pub par: Par,
     form: Form<'a>,
 }
@@ -113,19 +114,19 @@ enum Form<'a> {
 
 impl<'a> Duals<'a> {
     /// The duals in all coefficients, on the matrix `k`.
-    pub fn full(k: Matrix<'a>, set: &'a TrainingSet, planes: Planes, par: Par) -> Self {
-        Self { k, y: set.y(), classes: set.shape().classes, planes, par, form: Form::All }
+    pub fn full(k: Matrix<'a>, set: &'a TrainingSet, common: CommonOptions, par: Par) -> Self {
+        Self { k, y: set.y(), classes: set.shape().classes, common, par, form: Form::All }
     }
 
     /// The duals for a square loss on the similar samples, which are eliminated if that pays off.
     pub fn of_square_loss(
         set: &'a TrainingSet,
-        planes: Planes,
+        common: CommonOptions,
         options: &FitOptions<'_>,
     ) -> Result<Self, FitError> {
-        let (r, par) = (planes.r, options.par(set));
-        let mut duals = Self::full(set.matrix(planes.bias), set, planes, par);
-        duals.form = match (duals.k, planes.scheme) {
+        let (r, par) = (common.r, options.par(set));
+        let mut duals = Self::full(set.matrix(common.bias), set, common, par);
+        duals.form = match (duals.k, common.scheme) {
             (Matrix::Full(_), Scheme::Ovr) => Form::All,
             (Matrix::Full(k), Scheme::Rvo) => {
                 let make = || {
@@ -135,10 +136,8 @@ impl<'a> Duals<'a> {
                     }
                     Ok::<_, FitError>(cholesky(s, r, par)?.into_inverse())
                 };
-                Form::Inverse(match options.sweep {
-                    Some(sweep) => sweep.inverses.try_get((r.to_bits(), planes.bias), make)?,
-                    None => Arc::new(make()?),
-                })
+                let memo = options.sweep.map(|sweep| &sweep.inverses);
+                Form::Inverse(Memo::try_get_in(memo, (r.to_bits(), common.bias), make)?)
             }
             (Matrix::Factor(rows), _) => Form::Factor(rows),
         };
@@ -151,7 +150,7 @@ impl<'a> Duals<'a> {
     }
 
     pub fn is_similar(&self, i: usize, l: usize) -> bool {
-        self.planes.scheme.is_similar(self.y[i], l)
+        self.common.scheme.is_similar(self.y[i], l)
     }
 
     /// Solves the duals in all coefficients. The loss of sample `i` for class `l` has the conjugate
@@ -163,21 +162,21 @@ impl<'a> Duals<'a> {
         absolute: impl Fn(usize) -> f64,
         term: impl Fn(usize, usize, bool) -> Term,
     ) -> Vec<Solution> {
-        let term = |l: usize, i: usize| term(l, i, self.is_similar(i, l)).rescaled(self.planes.r);
+        let term = |l: usize, i: usize| term(l, i, self.is_similar(i, l)).rescaled(self.common.r);
         let terms: Vec<Vec<Term>> =
             (0..self.classes).map(|l| (0..self.k.n()).map(|i| term(l, i)).collect()).collect();
         let problems: Vec<BoxQp<'_>> = (terms.iter().enumerate())
             .map(|(l, terms)| BoxQp { terms, start: start(l), absolute: absolute(l) })
             .collect();
-        box_qp::solve_all(self.k, &problems, self.planes.settings(self.par))
+        box_qp::solve_all(self.k, &problems, self.common.settings(self.par))
     }
 
-    /// The problem of class `l` with its similar samples eliminated.
-    pub fn plane(&self, l: usize) -> Result<Plane<'a>, FitError> {
-        let (similar, dissimilar) = self.planes.scheme.sides(self.y, l);
-        let r = self.planes.r;
-        let (matrix, reduced) = match &self.form {
-            Form::All => unreachable!("only eliminated duals have planes"),
+    /// The dual of class `l` with its similar samples eliminated.
+    pub fn reduced(&self, l: usize) -> Result<ReducedDual<'a>, FitError> {
+        let (similar, dissimilar) = self.common.scheme.sides(self.y, l);
+        let r = self.common.r;
+        let (matrix, elimination) = match &self.form {
+            Form::All => unreachable!("only eliminated duals are reduced"),
             Form::Inverse(s_inverse) => {
                 let block = principal_submatrix(s_inverse.as_ref().as_ref(), &dissimilar, 0.0);
                 let schur = cholesky(block, r, self.par)?.into_inverse();
@@ -185,43 +184,43 @@ impl<'a> Duals<'a> {
                 for i in 0..m.nrows() {
                     m[(i, i)] -= r;
                 }
-                (OwnedMatrix::Full(m), Reduced::Inverse { s_inverse: s_inverse.clone(), schur })
+                (OwnedMatrix::Full(m), Elimination::Inverse { s_inverse: s_inverse.clone(), schur })
             }
             Form::Factor(rows) => {
                 let c = shifted_gram(*rows, &similar, r, self.par)?;
                 let mut m = columns(*rows, &dissimilar);
                 m *= faer::Scale(r.sqrt());
                 c.solve_lower(m.as_mut());
-                (OwnedMatrix::Factor(m), Reduced::Factor { rows: *rows, c: c.sequential() })
+                (OwnedMatrix::Factor(m), Elimination::Factor { rows: *rows, c: c.sequential() })
             }
         };
-        Ok(Plane { similar, dissimilar, matrix, reduced })
+        Ok(ReducedDual { similar, dissimilar, matrix, elimination })
     }
 
-    /// What known functions with the values `g` (one column per class) contribute to each plane.
-    pub fn known_parts(&self, planes: &[Plane<'_>], g: MatRef<'_, f64>) -> Vec<KnownPart> {
+    /// What known functions with the values `g` (one column per class) contribute to each dual.
+    pub fn known_parts(&self, duals: &[ReducedDual<'_>], g: MatRef<'_, f64>) -> Vec<KnownPart> {
         let masked = Mat::from_fn(self.y.len(), self.classes, |i, l| {
             if self.is_similar(i, l) { g[(i, l)] } else { 0.0 }
         });
         let products = match &self.form {
-            Form::All => unreachable!("only eliminated duals have planes"),
+            Form::All => unreachable!("only eliminated duals are reduced"),
             Form::Inverse(s_inverse) => {
                 Matrix::Full(s_inverse.as_ref().as_ref()).times(masked.as_ref(), self.par)
             }
             Form::Factor(rows) => product(*rows, masked.as_ref(), self.par),
         };
-        let part = |(l, plane): (usize, &Plane<'_>)| {
+        let part = |(l, dual): (usize, &ReducedDual<'_>)| {
             let (g, product) = (column(masked.as_ref(), l), column(products.as_ref(), l));
-            self.known_part(plane, g, product)
+            self.known_part(dual, g, product)
         };
-        planes.iter().enumerate().map(part).collect()
+        duals.iter().enumerate().map(part).collect()
     }
 
-    /// The part of one plane, from `S^-1 g` or `G^T g`.
-    fn known_part(&self, plane: &Plane<'_>, g: &[f64], product: &[f64]) -> KnownPart {
-        let Plane { similar, dissimilar, reduced, .. } = plane;
-        match reduced {
-            Reduced::Factor { rows, c } => {
+    /// The part of one dual, from `S^-1 g` or `G^T g`.
+    fn known_part(&self, dual: &ReducedDual<'_>, g: &[f64], product: &[f64]) -> KnownPart {
+        let ReducedDual { similar, dissimilar, elimination, .. } = dual;
+        match elimination {
+            Elimination::Factor { rows, c } => {
                 let mut inside = Mat::from_fn(product.len(), 1, |a, _| product[a]);
                 c.solve(inside.as_mut());
                 let inside = column(inside.as_ref(), 0).to_vec();
@@ -233,37 +232,37 @@ impl<'a> Duals<'a> {
                     inside,
                 }
             }
-            Reduced::Inverse { schur, .. } => {
+            Elimination::Inverse { schur, .. } => {
                 let inside: Vec<f64> = dissimilar.iter().map(|&j| product[j]).collect();
                 let mut at_dissimilar = vec![0.0; dissimilar.len()];
                 add_times_vector(&mut at_dissimilar, -1.0, schur.as_ref(), &inside, self.par);
                 KnownPart {
                     at_dissimilar,
-                    at_similar: similar.iter().map(|&i| self.planes.r * product[i]).collect(),
+                    at_similar: similar.iter().map(|&i| self.common.r * product[i]).collect(),
                     inside: Vec::new(),
                 }
             }
         }
     }
 
-    /// `f_p = (S_pp)^-1 (r g_p + K_pq lambda)` of some planes. With a factor, one product serves all
+    /// `f_p = (S_pp)^-1 (r g_p + K_pq lambda)` of some duals. With a factor, one product serves all
     /// of them.
     pub fn similar_values(
         &self,
-        planes: &[Plane<'_>],
+        duals: &[ReducedDual<'_>],
         lambdas: &[Vec<f64>],
         known: Option<&[KnownPart]>,
     ) -> Vec<Vec<f64>> {
         let known = |index: usize| known.map(|known| &known[index]);
-        let partial = each(self.par, 0..planes.len(), |index| {
-            self.partial_values(&planes[index], &lambdas[index], known(index))
+        let partial = each(self.par, 0..duals.len(), |index| {
+            self.partial_values(&duals[index], &lambdas[index], known(index))
         });
         let (mut values, insides): (Vec<_>, Vec<_>) = partial.into_iter().unzip();
         if let Form::Factor(rows) = &self.form {
             let all = Mat::from_fn(rows.nrows(), insides.len(), |a, l| insides[l][a]);
             let spread = product(rows.transpose(), all.as_ref(), self.par);
-            for (l, (plane, values)) in planes.iter().zip(&mut values).enumerate() {
-                for (value, &i) in values.iter_mut().zip(&plane.similar) {
+            for (l, (dual, values)) in duals.iter().zip(&mut values).enumerate() {
+                for (value, &i) in values.iter_mut().zip(&dual.similar) {
                     *value += spread[(i, l)];
                 }
             }
@@ -274,35 +273,35 @@ impl<'a> Duals<'a> {
     /// With an inverse, `f_p`. With a factor, `g_p` and `C^-1 (G_q^T lambda - G_p^T g_p)`.
     fn partial_values(
         &self,
-        plane: &Plane<'_>,
+        dual: &ReducedDual<'_>,
         lambda: &[f64],
         known: Option<&KnownPart>,
     ) -> (Vec<f64>, Vec<f64>) {
         let at_similar = known.map(|known| known.at_similar.clone());
-        let mut values = at_similar.unwrap_or_else(|| vec![0.0; plane.similar.len()]);
-        match &plane.reduced {
-            Reduced::Inverse { s_inverse, schur } => {
+        let mut values = at_similar.unwrap_or_else(|| vec![0.0; dual.similar.len()]);
+        match &dual.elimination {
+            Elimination::Inverse { s_inverse, schur } => {
                 let mut weights: Vec<f64> = match known {
                     Some(known) => {
-                        (known.at_dissimilar.iter()).map(|value| -self.planes.r * value).collect()
+                        (known.at_dissimilar.iter()).map(|value| -self.common.r * value).collect()
                     }
-                    None => vec![0.0; plane.dissimilar.len()],
+                    None => vec![0.0; dual.dissimilar.len()],
                 };
                 add_times_vector(&mut weights, 1.0, schur.as_ref(), lambda, Par::Seq);
                 // On all samples first: whole columns are read much faster than single entries.
                 let mut all = vec![0.0; s_inverse.nrows()];
-                for (&j, weight) in plane.dissimilar.iter().zip(&weights) {
+                for (&j, weight) in dual.dissimilar.iter().zip(&weights) {
                     add_scaled(&mut all, *weight, column(s_inverse.as_ref().as_ref(), j));
                 }
-                for (value, &i) in values.iter_mut().zip(&plane.similar) {
+                for (value, &i) in values.iter_mut().zip(&dual.similar) {
                     *value -= all[i];
                 }
                 (values, Vec::new())
             }
-            Reduced::Factor { rows, c } => {
+            Elimination::Factor { rows, c } => {
                 let mut inside = Mat::zeros(rows.nrows(), 1);
                 let sum = column_mut(&mut inside, 0);
-                for (&j, lambda) in plane.dissimilar.iter().zip(lambda) {
+                for (&j, lambda) in dual.dissimilar.iter().zip(lambda) {
                     add_scaled(sum, *lambda, column(*rows, j));
                 }
                 c.solve(inside.as_mut());
@@ -318,42 +317,41 @@ impl<'a> Duals<'a> {
     /// `e / r` on all samples: `lambda / r` on the dissimilar ones, `-f_p / r` on the similar ones.
     pub fn coefficients(
         &self,
-        plane: &Plane<'_>,
+        dual: &ReducedDual<'_>,
         lambda: &[f64],
         similar_values: &[f64],
     ) -> Vec<f64> {
         let mut coefficients = vec![0.0; self.y.len()];
-        for (&j, value) in plane.dissimilar.iter().zip(lambda) {
-            coefficients[j] = value / self.planes.r;
+        for (&j, value) in dual.dissimilar.iter().zip(lambda) {
+            coefficients[j] = value / self.common.r;
         }
-        for (&i, value) in plane.similar.iter().zip(similar_values) {
-            coefficients[i] = -value / self.planes.r;
+        for (&i, value) in dual.similar.iter().zip(similar_values) {
+            coefficients[i] = -value / self.common.r;
         }
         coefficients
     }
 
     /// The certificate of class `l`, computed from the function's values. It includes the rounding
     /// errors of the elimination.
-    pub fn certificate(&self, l: usize, far: Term, x: &[f64], f: &[f64]) -> Certificate {
-        let near = Term::square();
+    pub fn certificate(&self, l: usize, dissimilar: Term, x: &[f64], f: &[f64]) -> Certificate {
         let terms: Vec<Term> = (0..self.y.len())
-            .map(|i| if self.is_similar(i, l) { near } else { far })
-            .map(|term| term.rescaled(self.planes.r))
+            .map(|i| if self.is_similar(i, l) { Term::square() } else { dissimilar })
+            .map(|term| term.rescaled(self.common.r))
             .collect();
-        box_qp::certify(&terms, x, f, self.planes.settings(Par::Seq)).scaled(self.planes.r)
+        box_qp::certify(&terms, x, f, self.common.settings(Par::Seq)).scaled(self.common.r)
     }
 }
 
-/// One hyperplane's problem after its similar samples were eliminated.
-pub(crate) struct Plane<'a> {
+/// The dual of one hyperplane, with its similar samples eliminated.
+pub(crate) struct ReducedDual<'a> {
     pub similar: Vec<usize>,
     pub dissimilar: Vec<usize>,
     /// `M`. With a factor, by its factor `sqrt(r) L^-1 G_q^T`.
     pub matrix: OwnedMatrix,
-    reduced: Reduced<'a>,
+    elimination: Elimination<'a>,
 }
 
-enum Reduced<'a> {
+enum Elimination<'a> {
     Inverse {
         /// `S^-1`.
         s_inverse: Arc<Mat<f64>>,
@@ -368,7 +366,7 @@ enum Reduced<'a> {
     },
 }
 
-/// What a known function `g` contributes to one plane.
+/// What a known function `g` contributes to one dual.
 pub(crate) struct KnownPart {
     /// `K_qp (S_pp)^-1 g_p`, on the dissimilar samples.
     pub at_dissimilar: Vec<f64>,
@@ -388,7 +386,7 @@ pub(crate) fn shifted_gram(
     let some = columns(rows, index);
     let rank = rows.nrows();
     let mut c = Mat::from_fn(rank, rank, |i, j| if i == j { r } else { 0.0 });
-    add_lower_product(c.as_mut(), 1.0, some.as_ref(), some.transpose(), par);
+    lower_product(c.as_mut(), Accum::Add, 1.0, some.as_ref(), some.transpose(), par);
     cholesky(c, r, par)
 }
 

@@ -10,27 +10,16 @@
 
 use faer::{Mat, MatRef};
 
-use super::duals::{Duals, Planes, cholesky};
+use super::duals::{CommonOptions, Duals, cholesky};
 use crate::algebra::{Matrix, column_mut, principal_submatrix};
-use crate::params::{Range, Ranges, method_parameters};
+use crate::params::{Range, method_parameters};
 use crate::solve::lanczos::{self, Eigenpair};
-use crate::training_set::Shape;
 use crate::{
-    BadParameter, Certificate, Fit, FitError, FitOptions, Info, Method, Scheme, Termination,
-    TrainingSet,
+    Certificate, FitError, FitOptions, Info, Method, Scheme, Termination, Trained, TrainingSet,
 };
 
 /// Relative residual at which the eigenvalue counts as found.
 const RELATIVE_RESIDUAL: f64 = 1e-8;
-
-static INFO: Info = Info {
-    name: "gepsvm",
-    title: "GEPSVM",
-    about: "generalised eigenvalues (Mangasarian and Wild 2006)",
-    losses: ["a²", "1/a², as a ratio of sums"],
-    version: 1,
-    learns_representation: false,
-};
 
 method_parameters! {
     /// GEPSVM: the smallest ratio of squared distances.
@@ -50,25 +39,28 @@ method_parameters! {
 
 impl Method for Gepsvm {
     fn info(&self) -> &'static Info {
-        &INFO
-    }
-
-    fn check(&self, _: Option<Shape>) -> Result<(), BadParameter> {
-        self.check_ranges()
+        &Info {
+            name: "gepsvm",
+            title: "GEPSVM",
+            about: "generalised eigenvalues (Mangasarian and Wild 2006)",
+            losses: ["a²", "1/a², as a ratio of sums"],
+            version: 1,
+            learns_representation: false,
+        }
     }
 
     fn scheme(&self) -> Option<Scheme> {
         Some(self.scheme)
     }
 
-    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
-        let planes = Planes {
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
+        let common = CommonOptions {
             r: self.delta,
             scheme: self.scheme,
             bias: self.bias,
             tolerance: RELATIVE_RESIDUAL,
         };
-        let duals = Duals::of_square_loss(set, planes, options)?;
+        let duals = Duals::of_square_loss(set, common, options)?;
         let mut b = Mat::zeros(duals.k.n(), duals.classes);
         let mut certificates = Vec::with_capacity(duals.classes);
         for l in 0..duals.classes {
@@ -80,7 +72,7 @@ impl Method for Gepsvm {
             certificates.push(ratio_certificate(&found, self.delta));
         }
         let values = duals.k.times(b.as_ref(), duals.par);
-        planes.fit(b, values.as_ref(), certificates)
+        common.trained(b, values.as_ref(), certificates)
     }
 }
 
@@ -122,13 +114,13 @@ impl Gepsvm {
 
 /// Few dissimilar samples, or a factor: `M` itself.
 fn eliminated(duals: &Duals<'_>, l: usize) -> Result<(Eigenpair, Vec<f64>), FitError> {
-    let plane = duals.plane(l)?;
-    let found = lanczos::largest(plane.dissimilar.len(), RELATIVE_RESIDUAL, |x| {
-        plane.matrix.view().times_vector(x, duals.par)
+    let dual = duals.reduced(l)?;
+    let found = lanczos::largest(dual.dissimilar.len(), RELATIVE_RESIDUAL, |x| {
+        dual.matrix.view().times_vector(x, duals.par)
     });
     let lambda = [found.vector.clone()];
-    let values = duals.similar_values(std::slice::from_ref(&plane), &lambda, None);
-    let column = duals.coefficients(&plane, &lambda[0], &values[0]);
+    let values = duals.similar_values(std::slice::from_ref(&dual), &lambda, None);
+    let column = duals.coefficients(&dual, &lambda[0], &values[0]);
     Ok((found, column))
 }
 

@@ -11,27 +11,18 @@
 //! `f_l`, `rvo` by the farthest `h_l`. With a factor `K = G G^T`, `N_p = r G C_p^-1 G^T` and
 //! `C_p = r I + G_p^T G_p`.
 
-use faer::{Mat, MatRef, Par};
+use faer::{Accum, Mat, MatRef, Par};
 
-use super::duals::{Planes, cholesky, shifted_gram};
+use super::duals::{CommonOptions, cholesky, shifted_gram};
 use crate::algebra::{
-    Cholesky, Matrix, OwnedMatrix, add_lower_product, add_times_vector, column, column_mut, inner,
+    Cholesky, Matrix, OwnedMatrix, add_times_vector, column, column_mut, inner, lower_product,
     mirror_lower, principal_submatrix, submatrix,
 };
-use crate::params::{Range, Ranges, method_parameters};
+use crate::params::{Range, method_parameters};
 use crate::solve::box_qp::{self, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
-use crate::{BadParameter, Fit, FitError, FitOptions, Info, Method, Scheme, TrainingSet};
-
-static INFO: Info = Info {
-    name: "nhsvm",
-    title: "NHSVM",
-    about: "both hyperplanes of a class in one problem (after Shao et al. 2014)",
-    losses: ["a²/2 for both planes", "[s − (b − a)]₊ between them"],
-    version: 1,
-    learns_representation: false,
-};
+use crate::{FitError, FitOptions, Info, Method, Scheme, Trained, TrainingSet};
 
 method_parameters! {
     /// NHSVM: both hyperplanes of a class against the rest in one problem.
@@ -56,11 +47,14 @@ method_parameters! {
 
 impl Method for Nhsvm {
     fn info(&self) -> &'static Info {
-        &INFO
-    }
-
-    fn check(&self, _: Option<Shape>) -> Result<(), BadParameter> {
-        self.check_ranges()
+        &Info {
+            name: "nhsvm",
+            title: "NHSVM",
+            about: "both hyperplanes of a class in one problem (after Shao et al. 2014)",
+            losses: ["a²/2 for both planes", "[s − (b − a)]₊ between them"],
+            version: 1,
+            learns_representation: false,
+        }
     }
 
     fn scheme(&self) -> Option<Scheme> {
@@ -71,9 +65,13 @@ impl Method for Nhsvm {
         ChainKey::new(&Self { c: 0.0, ..self.clone() }, &[self.c], self.r)
     }
 
-    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
-        let planes =
-            Planes { r: self.r, scheme: self.scheme, bias: self.bias, tolerance: self.tolerance };
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
+        let common = CommonOptions {
+            r: self.r,
+            scheme: self.scheme,
+            bias: self.bias,
+            tolerance: self.tolerance,
+        };
         let (k, par) = (set.matrix(self.bias), options.par(set));
         let Shape { n, classes, .. } = set.shape();
         let mut b = Mat::zeros(n, classes);
@@ -81,13 +79,13 @@ impl Method for Nhsvm {
         let terms = vec![Term::hinge(self.c).rescaled(self.r); n];
         for l in 0..classes {
             let joint = Joint::new(k, self.r, set.y(), l, par)?;
-            let solution = box_qp::solve(joint.matrix.view(), &terms, None, planes.settings(par));
+            let solution = box_qp::solve(joint.matrix.view(), &terms, None, common.settings(par));
             let column = joint.coefficients(k, &solution.x, self.scheme);
             column_mut(&mut b, l).copy_from_slice(&column);
             certificates.push(solution.certificate.scaled(self.r));
         }
         let values = k.times(b.as_ref(), par);
-        planes.fit(b, values.as_ref(), certificates)
+        common.trained(b, values.as_ref(), certificates)
     }
 }
 
@@ -172,7 +170,7 @@ fn full(k: MatRef<'_, f64>, signs: &[f64], sides: &[Side; 2], par: Par) -> Mat<f
     for Side { index, factor } in sides {
         let mut w = submatrix(k, index, &every);
         factor.solve_lower(w.as_mut());
-        add_lower_product(matrix.as_mut(), -1.0, w.transpose(), w.as_ref(), par);
+        lower_product(matrix.as_mut(), Accum::Add, -1.0, w.transpose(), w.as_ref(), par);
     }
     for j in 0..n {
         for i in j..n {

@@ -9,24 +9,34 @@
 //! the manifold term deforms the kernel: `K~ = (K^-1 + (mu/r) L)^-1 = (I + (mu/r) K L)^-1 K`, one matrix for
 //! all classes. The coefficients for the plain kernel are then `b - (mu/r) L K~ b`.
 
-use faer::{Mat, MatRef, Par};
+use faer::{Accum, Mat, MatRef, Par};
 
 use super::check_graph;
-use super::duals::{Duals, Planes, cholesky};
+use super::duals::{CommonOptions, Duals, cholesky};
 use super::reweighted;
 use crate::algebra::{
-    Matrix, OwnedMatrix, add_lower_product, add_scaled, column, column_mut, solve_by_lu,
+    Matrix, OwnedMatrix, add_scaled, column, column_mut, lower_product, solve_by_lu,
 };
 use crate::kernel::{GraphOptions, Laplacian};
+use crate::memo::Memo;
 use crate::params::Ranges;
 use crate::solve::box_qp::{self, Solution, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
 use crate::{
-    BadParameter, Certificate, Fit, FitError, FitOptions, Info, Method, Scheme, TrainingSet,
+    BadParameter, Certificate, FitError, FitOptions, Info, Method, Scheme, Trained, TrainingSet,
 };
 
 /// The loss of `a = f_l(x)` on similar samples.
+///
+/// ```
+/// use npsvc::Similarity;
+///
+/// let capped = Similarity::Capped { at: 0.5 };
+/// assert_eq!([capped.loss(-0.2), capped.loss(3.0)], [0.2, 0.5]);
+/// assert_eq!(capped.formula(), "min(|a|, ε)");
+/// assert!(!capped.is_convex());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Similarity {
     /// `a^2 / 2`.
@@ -88,6 +98,14 @@ impl Similarity {
 }
 
 /// The loss of `a = f_l(x)` on dissimilar samples, with margin 1.
+///
+/// ```
+/// use npsvc::Dissimilarity;
+///
+/// let hinge = Dissimilarity::Hinge { c: 2.0 };
+/// assert_eq!([hinge.loss(0.0), hinge.loss(1.5)], [2.0, 0.0]);
+/// assert_eq!(hinge.formula(), "[s − a]₊");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dissimilarity {
     /// `c [1 - a]_+`.
@@ -142,7 +160,7 @@ impl Dissimilarity {
 pub(crate) struct Family<'a> {
     pub similarity: Similarity,
     pub dissimilarity: Dissimilarity,
-    pub planes: Planes,
+    pub common: CommonOptions,
     /// Largest number of convex problems, for a concave similarity loss.
     pub max_iter: usize,
     /// Weight `mu` of the manifold term, and its graph.
@@ -151,8 +169,12 @@ pub(crate) struct Family<'a> {
 
 impl Family<'_> {
     /// Two convex losses and no manifold term.
-    pub fn convex(similarity: Similarity, dissimilarity: Dissimilarity, planes: Planes) -> Self {
-        Self { similarity, dissimilarity, planes, max_iter: 1, manifold: None }
+    pub fn convex(
+        similarity: Similarity,
+        dissimilarity: Dissimilarity,
+        common: CommonOptions,
+    ) -> Self {
+        Self { similarity, dissimilarity, common, max_iter: 1, manifold: None }
     }
 }
 
@@ -175,7 +197,7 @@ impl<M: Nonparallel> Method for M {
     }
 
     fn scheme(&self) -> Option<Scheme> {
-        Some(self.family().planes.scheme)
+        Some(self.family().common.scheme)
     }
 
     /// Fits that differ in the weight of the dissimilarity loss only form a chain.
@@ -185,25 +207,28 @@ impl<M: Nonparallel> Method for M {
         | Dissimilarity::Pinball { c, .. }
         | Dissimilarity::Square { c }) = &mut family.dissimilarity;
         let c = std::mem::take(c);
-        ChainKey::new(&family, &[c], family.planes.r)
+        ChainKey::new(&family, &[c], family.common.r)
     }
 
-    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
         let family = self.family();
         let par = options.par(set);
         if family.similarity == Similarity::Square {
-            let duals = Duals::of_square_loss(set, family.planes, options)?;
+            let duals = Duals::of_square_loss(set, family.common, options)?;
             if duals.is_eliminated() {
                 return fit_eliminated(&duals, &family, options);
             }
         }
-        let k = set.matrix(family.planes.bias);
+        let k = set.matrix(family.common.bias);
         let (b, certificates) = match family.manifold {
-            None => solve(&Duals::full(k, set, family.planes, par), &family, options),
+            None => solve(&Duals::full(k, set, family.common, par), &family, options),
             Some((mu, graph)) => {
-                let (laplacian, scale) = (set.laplacian(graph, par), mu / family.planes.r);
-                let deformed = deform(k, &laplacian, scale, par)?;
-                let duals = Duals::full(deformed.view(), set, family.planes, par);
+                let (laplacian, scale) = (set.laplacian(graph, par), mu / family.common.r);
+                let key = (scale.to_bits(), graph.clone(), family.common.bias);
+                let memo = options.chain.as_ref().map(|chain| &chain.deformed);
+                let make = || deform(k, &laplacian, scale, par);
+                let deformed = Memo::try_get_in(memo, key, make)?;
+                let duals = Duals::full(deformed.view(), set, family.common, par);
                 let (mut b, certificates) = solve(&duals, &family, options);
                 let values = duals.k.times(b.as_ref(), par);
                 b -= faer::Scale(scale) * laplacian.times(values.as_ref());
@@ -211,7 +236,7 @@ impl<M: Nonparallel> Method for M {
             }
         };
         let values = k.times(b.as_ref(), par);
-        family.planes.fit(b, values.as_ref(), certificates)
+        family.common.trained(b, values.as_ref(), certificates)
     }
 }
 
@@ -227,16 +252,16 @@ fn solve(
     let (n, classes) = (duals.k.n(), duals.classes);
     let chain = options.chain.as_deref();
     let starts = chain.and_then(|chain| chain.warm_start((0..classes).map(|_| n)));
-    let far = family.dissimilarity.term();
+    let [similar, dissimilar] = [family.similarity.term(0.0), family.dissimilarity.term()];
     let start = |l: usize| starts.as_ref().map(|starts| starts[l].as_slice());
     let solutions = duals.solve_all(
         start,
         |_| 0.0,
         |_, _, is_similar| {
-            if is_similar { family.similarity.term(0.0) } else { far }
+            if is_similar { similar } else { dissimilar }
         },
     );
-    let certificate = |solution: &Solution| solution.certificate.scaled(family.planes.r);
+    let certificate = |solution: &Solution| solution.certificate.scaled(family.common.r);
     let certificates = solutions.iter().map(certificate).collect();
     let b = coefficients(&solutions);
     if let Some(chain) = &mut options.chain {
@@ -251,13 +276,14 @@ pub(crate) fn coefficients(solutions: &[Solution]) -> Mat<f64> {
     Mat::from_fn(n, solutions.len(), |i, l| solutions[l].x[i])
 }
 
-/// A square similarity loss: one plane after another, each with all threads.
+/// A square similarity loss: one hyperplane after another, each with all threads.
 fn fit_eliminated(
     duals: &Duals<'_>,
     family: &Family<'_>,
     options: &mut FitOptions<'_>,
-) -> Result<Fit, FitError> {
-    let (planes, far, par) = (family.planes, family.dissimilarity.term(), duals.par);
+) -> Result<Trained, FitError> {
+    let (common, par) = (family.common, duals.par);
+    let dissimilar = family.dissimilarity.term();
     let (n, classes) = (duals.k.n(), duals.classes);
     let lengths = (0..classes).map(|l| (0..n).filter(|&i| !duals.is_similar(i, l)).count());
     let chain = options.chain.as_deref();
@@ -265,14 +291,14 @@ fn fit_eliminated(
     let mut b = Mat::zeros(n, classes);
     let (mut iterations, mut solutions) = (Vec::new(), Vec::new());
     for l in 0..classes {
-        let plane = duals.plane(l)?;
-        let terms = vec![far.rescaled(planes.r); plane.dissimilar.len()];
+        let dual = duals.reduced(l)?;
+        let terms = vec![dissimilar.rescaled(common.r); dual.dissimilar.len()];
         let start = starts.as_ref().map(|starts| starts[l].as_slice());
         let Solution { x, certificate, .. } =
-            box_qp::solve(plane.matrix.view(), &terms, start, planes.settings(par));
-        let lambda = [x.iter().map(|x| planes.r * x).collect()];
-        let values = duals.similar_values(std::slice::from_ref(&plane), &lambda, None);
-        let column = duals.coefficients(&plane, &lambda[0], &values[0]);
+            box_qp::solve(dual.matrix.view(), &terms, start, common.settings(par));
+        let lambda = [x.iter().map(|x| common.r * x).collect()];
+        let values = duals.similar_values(std::slice::from_ref(&dual), &lambda, None);
+        let column = duals.coefficients(&dual, &lambda[0], &values[0]);
         column_mut(&mut b, l).copy_from_slice(&column);
         iterations.push(certificate.iterations);
         solutions.push(x);
@@ -280,13 +306,13 @@ fn fit_eliminated(
     let values = duals.k.times(b.as_ref(), par);
     let certificates = (0..classes).map(|l| Certificate {
         iterations: iterations[l],
-        ..duals.certificate(l, far, column(b.as_ref(), l), column(values.as_ref(), l))
+        ..duals.certificate(l, dissimilar, column(b.as_ref(), l), column(values.as_ref(), l))
     });
     let certificates: Vec<Certificate> = certificates.collect();
     if let Some(chain) = &mut options.chain {
         chain.solutions = solutions;
     }
-    planes.fit(b, values.as_ref(), certificates)
+    common.trained(b, values.as_ref(), certificates)
 }
 
 /// `K~ = (I + scale K L)^-1 K`. With a factor `K = G G^T` it is `G (I + scale G^T L G)^-1 G^T`.
@@ -303,7 +329,7 @@ fn deform(
     let g = rows.transpose().to_owned();
     let lg = laplacian.times(g.as_ref());
     let mut system = Mat::identity(rows.nrows(), rows.nrows());
-    add_lower_product(system.as_mut(), scale, g.transpose(), lg.as_ref(), par);
+    lower_product(system.as_mut(), Accum::Add, scale, g.transpose(), lg.as_ref(), par);
     let mut rows = rows.to_owned();
     cholesky(system, 1.0, par)?.solve_lower(rows.as_mut());
     Ok(OwnedMatrix::Factor(rows))

@@ -45,7 +45,7 @@ pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Vec<Ce
             }
         }
     }
-    let certificate = |descent: &Descent| descent.certificate(family.planes.r);
+    let certificate = |descent: &Descent| descent.certificate(family.common.r);
     let certificates = descents.iter().map(certificate).collect();
     let solutions: Vec<Solution> = descents.into_iter().map(|descent| descent.solution).collect();
     (coefficients(&solutions), certificates)
@@ -61,7 +61,7 @@ fn objective(duals: &Duals<'_>, family: &Family<'_>, l: usize, solution: &Soluti
         }
     };
     let norm = inner(&solution.x, &solution.y);
-    0.5 * family.planes.r * norm + solution.y.iter().enumerate().map(loss).sum::<f64>()
+    0.5 * family.common.r * norm + solution.y.iter().enumerate().map(loss).sum::<f64>()
 }
 
 /// The sequence of one class.

@@ -13,20 +13,11 @@ use faer::Mat;
 
 use crate::algebra::each;
 use crate::model::{KernelMachine, Rule, pairs};
-use crate::params::{Range, Ranges, method_parameters};
+use crate::params::{Range, method_parameters};
 use crate::solve::smo::{Solution, StopRule, SvmDual};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
-use crate::{BadParameter, Certificate, Fit, FitError, FitOptions, Info, Method, TrainingSet};
-
-static INFO: Info = Info {
-    name: "svm",
-    title: "SVM",
-    about: "one-versus-one C-SVC: hinge loss, bias (Cortes and Vapnik, 1995)",
-    losses: ["–", "[1 − a]₊ on the margin of a pair"],
-    version: 1,
-    learns_representation: false,
-};
+use crate::{Certificate, FitError, FitOptions, Info, Method, Trained, TrainingSet};
 
 method_parameters! {
     /// The support vector machine, one versus one.
@@ -46,18 +37,21 @@ method_parameters! {
 
 impl Method for Svm {
     fn info(&self) -> &'static Info {
-        &INFO
-    }
-
-    fn check(&self, _: Option<Shape>) -> Result<(), BadParameter> {
-        self.check_ranges()
+        &Info {
+            name: "svm",
+            title: "SVM",
+            about: "one-versus-one C-SVC: hinge loss, bias (Cortes and Vapnik, 1995)",
+            losses: ["–", "[1 − a]₊ on the margin of a pair"],
+            version: 1,
+            learns_representation: false,
+        }
     }
 
     fn chain_key(&self) -> ChainKey {
         ChainKey::new(&Self { c: 0.0, ..self.clone() }, &[self.c], 0.0)
     }
 
-    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
         let stop = StopRule { tolerance: self.tolerance, max_iter: self.max_iter };
         Self::train_with(self.c, set, options, |dual| Ok(dual.solve(stop)))
     }
@@ -70,7 +64,7 @@ impl Svm {
         set: &TrainingSet,
         options: &FitOptions<'_>,
         solve: impl Fn(&SvmDual<'_>) -> Result<Solution, FitError> + Sync,
-    ) -> Result<Fit, FitError> {
+    ) -> Result<Trained, FitError> {
         let Shape { n, classes, .. } = set.shape();
         let members = |l: usize| (0..n).filter(|&i| set.y()[i] == l).collect();
         let members: Vec<Vec<usize>> = (0..classes).map(members).collect();
@@ -97,6 +91,6 @@ impl Svm {
             rule: Rule::Vote { classes },
         };
         let certificates = solved.iter().map(|solution| solution.certificate);
-        Ok(Fit::new(machine, Certificate::total(certificates)))
+        Ok(Trained::new(machine, Certificate::total(certificates)))
     }
 }

@@ -12,7 +12,7 @@
 //! [`super::nonparallel`] fits all of them. The robust manifold term of the original RMTBSVM is not in
 //! the paper: ours is Table 1's loss with the paper's graph Laplacian.
 
-use super::duals::Planes;
+use super::duals::CommonOptions;
 use super::nonparallel::{Dissimilarity, Family, Nonparallel, Similarity};
 use crate::kernel::GraphOptions;
 use crate::params::{Range, method_parameters};
@@ -52,8 +52,8 @@ impl Nonparallel for Twsvm {
     };
 
     fn family(&self) -> Family<'_> {
-        let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
-        Family::convex(Similarity::Square, Dissimilarity::Hinge { c: self.c }, planes)
+        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        Family::convex(Similarity::Square, Dissimilarity::Hinge { c: self.c }, common)
     }
 }
 
@@ -93,8 +93,8 @@ impl Nonparallel for Npsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Insensitive { c: self.c1, epsilon: self.epsilon };
-        let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
-        Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, planes)
+        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, common)
     }
 }
 
@@ -132,8 +132,8 @@ impl Nonparallel for Pintwsvm {
 
     fn family(&self) -> Family<'_> {
         let dissimilarity = Dissimilarity::Pinball { c: self.c, tau: self.tau };
-        let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
-        Family::convex(Similarity::Square, dissimilarity, planes)
+        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        Family::convex(Similarity::Square, dissimilarity, common)
     }
 }
 
@@ -166,8 +166,8 @@ impl Nonparallel for Lstwsvm {
     };
 
     fn family(&self) -> Family<'_> {
-        let planes = planes(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
-        Family::convex(Similarity::Square, Dissimilarity::Square { c: self.c }, planes)
+        let common = common(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
+        Family::convex(Similarity::Square, Dissimilarity::Square { c: self.c }, common)
     }
 }
 
@@ -207,10 +207,10 @@ impl Nonparallel for Ctwsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Correntropy { gamma: self.gamma };
-        let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
+        let common = common(self.r, self.scheme, self.bias, self.tolerance);
         Family {
             max_iter: self.max_iter,
-            ..Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, planes)
+            ..Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, common)
         }
     }
 }
@@ -256,11 +256,11 @@ impl Nonparallel for Rmtbsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Capped { at: self.epsilon };
-        let planes = planes(self.r, self.scheme, self.bias, self.tolerance);
+        let common = common(self.r, self.scheme, self.bias, self.tolerance);
         Family {
             max_iter: self.max_iter,
             manifold: Some((self.mu, &self.graph)),
-            ..Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, planes)
+            ..Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, common)
         }
     }
 }
@@ -272,6 +272,6 @@ const fn losses(similarity: Similarity, dissimilarity: Dissimilarity) -> [&'stat
     [similarity.formula(), dissimilarity.formula()]
 }
 
-fn planes(r: f64, scheme: Scheme, bias: bool, tolerance: f64) -> Planes {
-    Planes { r, scheme, bias, tolerance }
+fn common(r: f64, scheme: Scheme, bias: bool, tolerance: f64) -> CommonOptions {
+    CommonOptions { r, scheme, bias, tolerance }
 }

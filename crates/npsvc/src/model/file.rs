@@ -43,6 +43,13 @@ const TERMINATIONS: [Termination; 6] = [
 ];
 
 /// Why a model could not be loaded.
+///
+/// ```
+/// use npsvc::Model;
+///
+/// let error = Model::load(&b"some text"[..]).unwrap_err();
+/// assert_eq!(error.to_string(), "this is not a model of npsvc");
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file could not be read.

@@ -17,7 +17,7 @@ pub use file::LoadError;
 use crate::algebra::add_product;
 use crate::kernel::FittedKernel;
 use crate::training_set::{TrainingSet, require_finite};
-use crate::{Certificate, DataError, Fit, Scheme, TraceRow};
+use crate::{Certificate, DataError, Scheme, TraceRow, Trained};
 
 /// A trained method. It contains everything a prediction needs.
 ///
@@ -73,7 +73,8 @@ impl Expansion {
     }
 }
 
-/// Kernel values between some rows and the samples that models of one training set need.
+/// Kernel values between some rows and the samples that models of one training set need, see
+/// [`TrainingSet::cross`].
 #[derive(Clone, Debug)]
 pub struct Cross {
     /// One row per row, one column per sample of the expansion.
@@ -82,6 +83,19 @@ pub struct Cross {
 }
 
 /// Functions `f_l(x) = sum_i coefficients[i, l] k(x_i, x) + offsets[l]` and a [`Rule`].
+///
+/// ```
+/// use npsvc::ndarray::array;
+/// use npsvc::{FitOptions, Kernel, Method, Rule, Svm, TrainingSet};
+///
+/// let set = TrainingSet::new(array![[0.0], [1.0], [2.0]], vec![0, 1, 2], &Kernel::default())?;
+/// let model = Svm::default().fit(&set, FitOptions::default())?;
+/// // One function per pair of classes, one coefficient per sample.
+/// let machine = model.machine();
+/// assert_eq!(machine.coefficients.shape(), (3, 3));
+/// assert_eq!(machine.rule, Rule::Vote { classes: 3 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct KernelMachine {
     /// One column per function, one row per sample.
@@ -93,6 +107,14 @@ pub struct KernelMachine {
 }
 
 /// How function values become a class. The lower class wins ties.
+///
+/// ```
+/// use npsvc::{Rule, Scheme};
+///
+/// let rule = Rule::of_scheme(Scheme::Rvo, vec![1.0, 2.0]);
+/// assert_eq!(rule, Rule::Farthest { norms: vec![1.0, 2.0] });
+/// assert_eq!(rule.classes(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
     /// `argmin_l |f_l| / norms[l]`: the nearest hyperplane, for one versus rest.
@@ -172,6 +194,10 @@ fn decide_by_votes(classes: usize, f: impl Fn(usize) -> f64, values: &mut [f64])
 }
 
 /// All pairs `(a, b)` with `a < b < classes`, in LIBSVM's order.
+///
+/// ```
+/// assert!(npsvc::pairs(3).eq([(0, 1), (0, 2), (1, 2)]));
+/// ```
 pub fn pairs(classes: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..classes).flat_map(move |a| (a + 1..classes).map(move |b| (a, b)))
 }
@@ -196,8 +222,8 @@ pub struct Representation {
 }
 
 impl Model {
-    pub(crate) fn new(fit: Fit, set: &TrainingSet, par: Par) -> Self {
-        let Fit { mut machine, certificate, trace, mut representation } = fit;
+    pub(crate) fn new(trained: Trained, set: &TrainingSet, par: Par) -> Self {
+        let Trained { mut machine, certificate, trace, mut representation } = trained;
         if let Some(factor) = set.pivoted() {
             let move_to_pivots = |b: &mut Mat<f64>| *b = factor.on_pivots(b.as_ref(), par);
             move_to_pivots(&mut machine.coefficients);

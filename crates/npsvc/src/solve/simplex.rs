@@ -14,6 +14,17 @@ use faer::MatRef;
 use crate::certificate::{Certificate, Termination};
 
 /// The minimiser from `start`, a point of the simplex.
+///
+/// ```
+/// use npsvc::faer::mat;
+/// use npsvc::solve::simplex;
+///
+/// // min tau_1^2 + tau_2^2 / 2
+/// let g = mat![[2.0, 0.0], [0.0, 1.0]];
+/// let (tau, certificate) = simplex::solve(g.as_ref(), &[0.0; 2], &[0.5; 2], 1e-9);
+/// assert!((tau[0] - 1.0 / 3.0).abs() < 1e-9 && certificate.converged());
+/// assert!((certificate.primal - 1.0 / 3.0).abs() < 1e-9);
+/// ```
 pub fn solve(
     g: MatRef<'_, f64>,
     h: &[f64],

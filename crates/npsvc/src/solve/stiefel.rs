@@ -15,6 +15,20 @@ use crate::algebra::{Matrix, column, inner, product, set_product, symmetric_eige
 const SAFE_CONDITION: f64 = 1e6;
 
 /// Coefficients `A^T` of an orthonormal frame, and `A^T K`; d x n each.
+///
+/// ```
+/// use npsvc::algebra::Matrix;
+/// use npsvc::faer::{Par, mat};
+/// use npsvc::solve::stiefel::Frame;
+///
+/// // With K = diag(1, 4), the frame nearest to the row (2, 1) is that row over its length.
+/// let k = mat![[1.0, 0.0], [0.0, 4.0]];
+/// let frame = Frame::nearest(mat![[2.0, 1.0]].as_ref(), Matrix::Full(k.as_ref()), Par::Seq);
+/// let length = 8.0_f64.sqrt();
+/// assert!((frame.at[(0, 0)] - 2.0 / length).abs() < 1e-12);
+/// assert!((frame.atk[(0, 1)] - 4.0 / length).abs() < 1e-12);
+/// assert_eq!((frame.d(), frame.rank()), (1, 1));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// `A^T`.

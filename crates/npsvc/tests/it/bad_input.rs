@@ -1,7 +1,9 @@
 //! Bad parameters and bad samples are refused with a sentence that names them.
 
 use npsvc::ndarray::{Array2, array};
-use npsvc::{DataError, FitError, FitOptions, Kernel, Method, Model, Svm, TrainingSet, Width};
+use npsvc::{
+    AnyMethod, DataError, FitError, FitOptions, Kernel, Method, Model, Svm, TrainingSet, Width,
+};
 use serde_json::{Value, json};
 
 use super::support::{Entry, fit, method, methods, pivoted};
@@ -70,6 +72,21 @@ fn a_class_without_samples_is_named_by_every_method() {
                 assert_eq!(refused(&entry, &params, set), expected, "{}", entry.name);
             }
         }
+    }
+}
+
+#[test]
+fn one_class_is_refused_by_every_method() {
+    let set = TrainingSet::new(four(), vec![0; 4], &Kernel::default()).unwrap();
+    for entry in methods() {
+        let mut params = json!({});
+        entry.set_dimensions(&mut params, 2);
+        assert_eq!(
+            refused(&entry, &params, &set),
+            "all training samples are of one class, expected at least two classes",
+            "{}",
+            entry.name
+        );
     }
 }
 
@@ -176,8 +193,8 @@ fn a_learned_representation_needs_a_large_enough_factor() {
 
 #[test]
 fn a_check_without_samples_leaves_the_samples_out() {
-    for entry in methods() {
-        assert!(method(entry.name, &json!({})).check(None).is_ok());
+    for method in AnyMethod::all() {
+        assert!(method.check(None).is_ok());
     }
     assert!(Svm::default().check(Some(set().shape())).is_ok());
 }

@@ -3,8 +3,8 @@
 use faer::Mat;
 use npsvc::ndarray::{Array2, ArrayView1, array};
 use npsvc::{
-    BadParameter, Certificate, Fit, FitError, FitOptions, Info, Kernel, KernelMachine, Method,
-    Model, Rule, Shape, Storage, TrainingSet, pairs,
+    Certificate, FitError, FitOptions, Info, Kernel, KernelMachine, Method, Model, Rule, Shape,
+    Storage, Trained, TrainingSet, pairs,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -13,43 +13,44 @@ use super::digits::{matrix, reference};
 use super::samples::{cases, samples};
 use super::support::{fit, method, methods, pivoted};
 
-/// A method that learns nothing: the value of pair `p` is feature `p` of a row.
-struct Votes {
-    classes: usize,
+npsvc::parameters! {
+    /// A method that learns nothing: the value of pair `p` is feature `p` of a row.
+    ///
+    /// Sample `p` of its training set is unit vector `p`, and the last one is zero.
+    pub struct Votes {
+        /// Number of classes.
+        classes: usize = 2;
+    }
 }
-
-static INFO: Info = Info {
-    name: "votes",
-    title: "Votes",
-    about: "features as votes",
-    losses: ["-", "-"],
-    version: 1,
-    learns_representation: false,
-};
 
 impl Method for Votes {
     fn info(&self) -> &'static Info {
-        &INFO
+        &Info {
+            name: "votes",
+            title: "Votes",
+            about: "features as votes",
+            losses: ["-", "-"],
+            version: 1,
+            learns_representation: false,
+        }
     }
 
-    fn check(&self, _: Option<Shape>) -> Result<(), BadParameter> {
-        Ok(())
-    }
-
-    fn train(&self, set: &TrainingSet, _: &mut FitOptions<'_>) -> Result<Fit, FitError> {
-        let n = set.shape().n;
+    fn train(&self, set: &TrainingSet, _: &mut FitOptions<'_>) -> Result<Trained, FitError> {
+        let Shape { n, dims, .. } = set.shape();
         let machine = KernelMachine {
-            coefficients: Mat::identity(n, n),
-            offsets: vec![0.0; n],
+            coefficients: Mat::identity(n, dims),
+            offsets: vec![0.0; dims],
             rule: Rule::Vote { classes: self.classes },
         };
-        Ok(Fit::new(machine, Certificate::default()))
+        Ok(Trained::new(machine, Certificate::default()))
     }
 }
 
 fn votes(classes: usize) -> Model {
     let count = pairs(classes).count();
-    let set = TrainingSet::new(Array2::eye(count), vec![0; count], &Kernel::Linear).unwrap();
+    let x = Array2::from_shape_fn((count + 1, count), |(i, j)| f64::from(u8::from(i == j)));
+    let y = (0..=count).map(|i| i % 2).collect();
+    let set = TrainingSet::new(x, y, &Kernel::Linear).unwrap();
     Votes { classes }.fit(&set, FitOptions::default()).unwrap()
 }
 

@@ -11,7 +11,7 @@ mod factor;
 mod golden;
 mod iterations;
 #[cfg(feature = "linfa")]
-mod linfa;
+mod learner;
 mod model_files;
 mod nonparallel_reference;
 mod properties;

@@ -141,6 +141,26 @@ fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
     }
 }
 
+#[test]
+fn fits_of_rmtbsvm_share_the_deformed_kernel_to_the_bit() {
+    let digits = Digits::load();
+    let set = digits.set();
+    let sweep = set.sweep();
+    let mut both = Both::new(&digits, &set, &sweep);
+    for (c, r, mu, bias) in [
+        (1.0, 0.1, 0.01, false),
+        (10.0, 0.1, 0.01, false),
+        (10.0, 0.1, 0.1, false),
+        (10.0, 0.1, 0.1, true),
+        (1.0, 0.5, 0.1, true),
+        (1.0, 0.1, 0.01, false),
+    ] {
+        let params = json!({"c": c, "r": r, "mu": mu, "bias": bias, "max_iter": 2});
+        let [shared, alone] = both.fit("rmtbsvm", &params);
+        assert_eq!(both.values(&shared), both.values(&alone), "{params}");
+    }
+}
+
 /// Threads that wait for the kernel matrix must not wait for each other.
 #[test]
 fn a_sweep_with_many_threads_and_chains_ends() {

@@ -1,33 +1,12 @@
 //! Every method by name, with parameters as JSON.
 
-use npsvc::{
-    Ctwsvm, FitOptions, Gepsvm, KNpsvcpp, Lstwsvm, Method, Model, Nhsvm, Npsvm, Pintwsvm, Rmtbsvm,
-    Scheme, Seed, Storage, Svm, TrainingSet, Twsvm,
-};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use npsvc::{AnyMethod, FitOptions, Model, Scheme, Seed, Storage, TrainingSet};
 use serde_json::{Value, json};
 
-/// A method with the parameters given as JSON; the others have their defaults.
-type Configure = fn(&Value) -> Box<dyn Method>;
-
-fn configure<M: Method + DeserializeOwned + 'static>(params: &Value) -> Box<dyn Method> {
-    Box::new(serde_json::from_value::<M>(params.clone()).unwrap())
-}
-
-/// A method: its defaults as JSON, and how to configure it.
+/// A method and its defaults as JSON.
 pub struct Entry {
     pub name: &'static str,
     pub defaults: Value,
-    pub configure: Configure,
-}
-
-fn entry<M: Method + Default + Serialize + DeserializeOwned + 'static>() -> Entry {
-    Entry {
-        name: M::default().info().name,
-        defaults: json!(M::default()),
-        configure: configure::<M>,
-    }
 }
 
 impl Entry {
@@ -66,25 +45,16 @@ impl Entry {
 
 /// Every method.
 pub fn methods() -> Vec<Entry> {
-    vec![
-        entry::<Svm>(),
-        entry::<Twsvm>(),
-        entry::<Npsvm>(),
-        entry::<Pintwsvm>(),
-        entry::<Rmtbsvm>(),
-        entry::<KNpsvcpp>(),
-        entry::<Lstwsvm>(),
-        entry::<Ctwsvm>(),
-        entry::<Nhsvm>(),
-        entry::<Gepsvm>(),
-    ]
+    let entry = |method: AnyMethod| {
+        let name = method.info().name;
+        Entry { name, defaults: json!(method)[name].clone() }
+    };
+    AnyMethod::all().into_iter().map(entry).collect()
 }
 
-/// The method called `name` with these parameters.
-pub fn method(name: &str, params: &Value) -> Box<dyn Method> {
-    let methods = methods();
-    let entry = methods.iter().find(|entry| entry.name == name);
-    (entry.unwrap().configure)(params)
+/// The method called `name` with these parameters; the others have their defaults.
+pub fn method(name: &str, params: &Value) -> AnyMethod {
+    serde_json::from_value(json!({name: params})).unwrap()
 }
 
 /// A fit of the method called `name`.

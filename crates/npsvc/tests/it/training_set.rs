@@ -1,6 +1,6 @@
 //! What fits on one training set share does not change their numbers.
 
-use npsvc::{Kernel, Method, Model, Seed, Storage, TrainingSet};
+use npsvc::{AnyMethod, Kernel, Method, Model, Seed, Storage, TrainingSet};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn kernel_values_of_a_set_serve_all_its_models() {
 #[test]
 fn scores_of_a_sweep_are_in_the_order_of_its_points() {
     let digits = Digits::load();
-    let grid: Vec<Box<dyn Method>> = [10.0, 0.1, 1.0]
+    let grid: Vec<AnyMethod> = [10.0, 0.1, 1.0]
         .into_iter()
         .flat_map(|c| [0.5, 0.05].map(|r| json!({"c": c, "r": r, "tolerance": 1e-9})))
         .map(|params| method("twsvm", &params))

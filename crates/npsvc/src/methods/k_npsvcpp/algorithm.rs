@@ -2,14 +2,14 @@
 //!
 //! One iteration: u-step (a box QP per class), v-step, P-step (generalised power iteration), tau-step
 //! (a simplex QP), and a projected gradient step on `P` under the new weights. The first three steps
-//! make a [`Turn`], which depends on the frame, the last turn and the weights only.
+//! are the theta-step. Its result, [`Theta`], depends on the frame, the last theta and the weights only.
 
 use std::sync::Arc;
 
 use faer::{Mat, MatRef, Par};
 
+use super::history::{History, Replay};
 use super::p_step::{PStep, WithProduct};
-use super::path::{Path, Walk};
 use super::u_step::{Given, Hyperplanes, UStep};
 use super::{KNpsvcpp, Start};
 use crate::algebra::{
@@ -20,100 +20,101 @@ use crate::methods::duals::{Duals, column_sums};
 use crate::model::{KernelMachine, Representation};
 use crate::solve::simplex;
 use crate::solve::stiefel::Frame;
-use crate::{Certificate, Fit, FitError, FitOptions, Termination, TraceRow, TrainingSet};
+use crate::{Certificate, FitError, FitOptions, Termination, TraceRow, Trained, TrainingSet};
 
 /// Accuracy of the tau-step, which is cheap.
 const TAU_TOLERANCE: f64 = 1e-12;
 
 /// Trains from `start`. In a chain, iterations and fits that an earlier fit has in common are reused.
-pub(super) fn fit(
+pub(super) fn train(
     parameters: &KNpsvcpp,
     set: &TrainingSet,
     start: &Arc<Start>,
     options: &mut FitOptions<'_>,
-) -> Result<Fit, FitError> {
+) -> Result<Trained, FitError> {
     let (d, rank) = (start.frame.d(), start.frame.rank());
     if rank < d {
         return Err(FitError::Rank { d, rank });
     }
     let Some(chain) = options.chain.as_mut() else {
-        return iterate(parameters, set, start, options, Walk::new(None)).map(|(fit, _)| fit);
+        let (trained, _) = iterate(parameters, set, start, options, Replay::new(None))?;
+        return Ok(trained);
     };
-    let mut path = Path::new(chain.path.take(), parameters, start);
-    let fit = match path.finished(parameters) {
-        Some(fit) => fit.clone(),
+    let mut history = History::new(chain.history.take(), parameters, start);
+    let trained = match history.finished(parameters) {
+        Some(trained) => trained.clone(),
         None => {
-            let walk = Walk::new(Some(&mut path));
-            let (fit, largest) = iterate(parameters, set, start, options, walk)?;
-            path.finish(parameters, largest, &fit);
-            fit
+            let replay = Replay::new(Some(&mut history));
+            let (trained, largest) = iterate(parameters, set, start, options, replay)?;
+            history.finish(parameters, largest, &trained);
+            trained
         }
     };
     if let Some(chain) = options.chain.as_mut() {
-        chain.path = Some(path);
+        chain.history = Some(history);
     }
-    Ok(fit)
+    Ok(trained)
 }
 
-/// The fit, and the largest multiplier of all its u-steps.
+/// The result, and the largest multiplier of all its u-steps.
 fn iterate(
     parameters: &KNpsvcpp,
     set: &TrainingSet,
     start: &Arc<Start>,
     options: &mut FitOptions<'_>,
-    mut walk: Walk<'_>,
-) -> Result<(Fit, f64), FitError> {
-    let duals = Duals::of_square_loss(set, parameters.planes(), options)?;
+    mut replay: Replay<'_>,
+) -> Result<(Trained, f64), FitError> {
+    let duals = Duals::of_square_loss(set, parameters.common(), options)?;
     let mut algorithm = Algorithm::new(parameters, set, UStep::new(duals, parameters.c)?, start);
     let classes = set.shape().classes;
     let mut frame = Arc::new(start.frame.clone());
     let mut tau = vec![1.0 / classes as f64; classes];
-    let mut last: Option<Arc<Turn>> = None;
+    let mut last: Option<Arc<Theta>> = None;
     let (mut largest, mut converged) = (0.0_f64, false);
     let mut trace: Vec<TraceRow> = Vec::new();
     while trace.len() < parameters.max_iter && !converged {
         let start = || Arc::unwrap_or_clone(frame);
-        let turn = walk.turn(|| algorithm.turn(start(), last.as_deref(), &tau));
-        largest = largest.max(turn.u.smallest_c());
-        let (row, next_tau, is_tau_solved) = algorithm.tau_step(trace.len(), &turn, tau);
+        let theta = replay.theta(|| algorithm.theta_step(start(), last.as_deref(), &tau));
+        largest = largest.max(theta.u.smallest_c());
+        let (row, next_tau, is_tau_solved) = algorithm.tau_step(trace.len(), &theta, tau);
         tau = next_tau;
         if !row.primal.is_finite() {
             return Err(FitError::NotFinite);
         }
-        frame = walk.next(&turn, &tau, || algorithm.gradient_step(&turn, &tau));
+        frame = replay.next_frame(&theta, &tau, || algorithm.gradient_step(&theta, &tau));
         if algorithm.rounding(&frame) > 1.0 {
             return Err(FitError::Singular);
         }
-        let is_exact = turn.u.are_solved && is_tau_solved;
+        let is_exact = theta.u.are_solved && is_tau_solved;
         converged = is_exact && parameters.is_stationary(&row, trace.last());
         trace.push(row);
         if let (Some(on_iteration), Some(row)) = (&mut options.on_iteration, trace.last()) {
             on_iteration(&Iteration {
                 row,
-                machine: &|| algorithm.machine(&turn, &frame),
+                machine: &|| algorithm.machine(&theta, &frame),
                 set,
                 par: algorithm.par,
             });
         }
-        last = Some(turn);
+        last = Some(theta);
     }
-    let (Some(turn), Some(row)) = (last, trace.last()) else {
+    let (Some(theta), Some(row)) = (last, trace.last()) else {
         return Err(FitError::NotFinite);
     };
     let certificate = Certificate {
         termination: Termination::of(converged, Termination::IterationLimit, [row.primal; 3]),
         ..row.certificate()
     };
-    let machine = algorithm.machine(&turn, &frame)?;
+    let machine = algorithm.machine(&theta, &frame)?;
     let frame = frame.at.transpose().to_owned();
     // A constant feature adds the sums of the frame's columns.
     let offsets = column_sums(frame.as_ref(), parameters.bias);
     let representation = Some(Representation { frame, offsets });
-    Ok((Fit { machine, certificate, trace, representation }, largest))
+    Ok((Trained { machine, certificate, trace, representation }, largest))
 }
 
-/// `U`, `V` and `P` of one iteration, and what the weights are chosen by.
-pub(super) struct Turn {
+/// The variables `U`, `V` and `P` of one iteration, and what the weights are chosen by.
+pub(super) struct Theta {
     pub frame: Frame,
     /// `V`, d x K.
     v: Mat<f64>,
@@ -127,7 +128,7 @@ pub(super) struct Turn {
     gradient_gram: Mat<f64>,
 }
 
-impl Turn {
+impl Theta {
     /// `|v_l|^2`.
     fn squared_v(&self, l: usize) -> f64 {
         let v = column(self.v.as_ref(), l);
@@ -175,7 +176,7 @@ impl<'a> Algorithm<'a> {
     }
 
     /// `U`, `V` and `P` under the weights `tau`.
-    fn turn(&mut self, mut frame: Frame, last: Option<&Turn>, tau: &[f64]) -> Turn {
+    fn theta_step(&mut self, mut frame: Frame, last: Option<&Theta>, tau: &[f64]) -> Theta {
         let u = self.solve_u(&frame, last);
         let factor = self.parameters.r1 / (self.parameters.r1 + self.parameters.r2);
         let v = faer::Scale(factor) * product(frame.atk.as_ref(), u.b.as_ref(), self.par);
@@ -187,15 +188,15 @@ impl<'a> Algorithm<'a> {
         let atkl = self.p_step.run(&mut frame, &linear);
         let manifold = Manifold::new(self.parameters.mu, &frame, atkl, self.par);
         let pu = product(frame.atk.as_ref(), u.b.as_ref(), self.par);
-        let mut turn =
-            Turn { frame, v, u, pu, manifold, objectives: Vec::new(), gradient_gram: Mat::new() };
-        turn.objectives = (0..self.classes).map(|l| self.objective(&turn, l)).collect();
-        turn.gradient_gram = self.gradient_gram(&turn);
-        turn
+        let mut theta =
+            Theta { frame, v, u, pu, manifold, objectives: Vec::new(), gradient_gram: Mat::new() };
+        theta.objectives = (0..self.classes).map(|l| self.objective(&theta, l)).collect();
+        theta.gradient_gram = self.gradient_gram(&theta);
+        theta
     }
 
     /// `u_l = argmin J_l` with `g_l = P v_l`.
-    fn solve_u(&self, frame: &Frame, last: Option<&Turn>) -> Hyperplanes {
+    fn solve_u(&self, frame: &Frame, last: Option<&Theta>) -> Hyperplanes {
         let v = last.map_or(&self.start.v, |last| &last.v);
         let dissimilar =
             |l: usize| (0..self.k.n()).filter(|&i| !self.u_step.duals.is_similar(i, l)).count();
@@ -212,24 +213,24 @@ impl<'a> Algorithm<'a> {
     }
 
     /// `J_l`.
-    fn objective(&self, turn: &Turn, l: usize) -> f64 {
+    fn objective(&self, theta: &Theta, l: usize) -> f64 {
         let KNpsvcpp { c, r1, r2, .. } = *self.parameters;
-        let (mut near, mut far) = (0.0, 0.0);
-        for (i, &f) in column(turn.u.f.as_ref(), l).iter().enumerate() {
+        let (mut similar, mut dissimilar) = (0.0, 0.0);
+        for (i, &f) in column(theta.u.f.as_ref(), l).iter().enumerate() {
             if self.u_step.duals.is_similar(i, l) {
-                near += f * f;
+                similar += f * f;
             } else {
-                far += (1.0 - f).max(0.0);
+                dissimilar += (1.0 - f).max(0.0);
             }
         }
-        let (w, v) = (turn.squared_w(l, &turn.pu), turn.squared_v(l));
-        0.5 * near + c * far + 0.5 * r1 * w + 0.5 * r2 * v + turn.manifold.value
+        let (w, v) = (theta.squared_w(l, &theta.pu), theta.squared_v(l));
+        0.5 * similar + c * dissimilar + 0.5 * r1 * w + 0.5 * r2 * v + theta.manifold.value
     }
 
     /// Inner products of the classes' Riemannian gradients
     /// `M_l + Pi = r1 (P v_l u_l^T P - u_l v_l^T) + mu (H P - P P^T H P)`.
-    fn gradient_gram(&self, turn: &Turn) -> Mat<f64> {
-        let Turn { v, u, pu, manifold, .. } = turn;
+    fn gradient_gram(&self, theta: &Theta) -> Mat<f64> {
+        let Theta { v, u, pu, manifold, .. } = theta;
         let (r1, par) = (self.parameters.r1, self.par);
         let vv = product(v.transpose(), v.as_ref(), par);
         let uppu = product(pu.transpose(), pu.as_ref(), par);
@@ -246,8 +247,13 @@ impl<'a> Algorithm<'a> {
     }
 
     /// The row of the trace, the next weights, and whether the QP was solved.
-    fn tau_step(&self, iteration: usize, turn: &Turn, tau: Vec<f64>) -> (TraceRow, Vec<f64>, bool) {
-        let (objectives, gram) = (&turn.objectives, turn.gradient_gram.as_ref());
+    fn tau_step(
+        &self,
+        iteration: usize,
+        theta: &Theta,
+        tau: Vec<f64>,
+    ) -> (TraceRow, Vec<f64>, bool) {
+        let (objectives, gram) = (&theta.objectives, theta.gradient_gram.as_ref());
         let gains: Vec<f64> = objectives.iter().map(|j| self.parameters.gamma * j).collect();
         let (tau_star, certificate) = simplex::solve(gram, &gains, &tau, TAU_TOLERANCE);
         let momentum = self.parameters.tau_momentum;
@@ -262,17 +268,17 @@ impl<'a> Algorithm<'a> {
             objectives: objectives.clone(),
             tau,
             tau_star,
-            manifold: turn.manifold.value,
+            manifold: theta.manifold.value,
         };
         (row, next, certificate.converged())
     }
 
     /// `polar(P - step sum_l tau_l grad_l)`.
-    fn gradient_step(&self, turn: &Turn, tau: &[f64]) -> Frame {
-        let Turn { frame, pu, manifold, .. } = turn;
+    fn gradient_step(&self, theta: &Theta, tau: &[f64]) -> Frame {
+        let Theta { frame, pu, manifold, .. } = theta;
         let step = self.parameters.step;
         let ActiveClasses { classes, v, b, f } =
-            ActiveClasses::new(self.parameters.r1, &turn.v, &turn.u, tau);
+            ActiveClasses::new(self.parameters.r1, &theta.v, &theta.u, tau);
         // What stays within the frame: `I - step (r1 V T U^T P - mu P^T H P)`, transposed.
         let pu = columns(pu.as_ref(), &classes);
         let puv = product(pu.as_ref(), v.transpose(), self.par);
@@ -301,11 +307,11 @@ impl<'a> Algorithm<'a> {
     }
 
     /// Distances are measured with `sqrt(|w_l|^2 + |v_l|^2)`.
-    fn machine(&self, turn: &Turn, frame: &Frame) -> Result<KernelMachine, FitError> {
-        let pu = product(frame.atk.as_ref(), turn.u.b.as_ref(), self.par);
-        let norm = |l| (turn.squared_w(l, &pu) + turn.squared_v(l)).sqrt();
+    fn machine(&self, theta: &Theta, frame: &Frame) -> Result<KernelMachine, FitError> {
+        let pu = product(frame.atk.as_ref(), theta.u.b.as_ref(), self.par);
+        let norm = |l| (theta.squared_w(l, &pu) + theta.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        self.parameters.planes().machine(turn.u.b.clone(), norms)
+        self.parameters.common().machine(theta.u.b.clone(), norms)
     }
 }
 

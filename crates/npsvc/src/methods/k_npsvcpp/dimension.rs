@@ -3,6 +3,13 @@
 use std::fmt;
 
 /// A number of dimensions, absolute or per class.
+///
+/// ```
+/// use npsvc::Dimension;
+///
+/// let d = Dimension::PerClass(2);
+/// assert_eq!((d.to_string(), d.resolve(10)), ("2K".to_owned(), 20));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// This number.

@@ -9,42 +9,32 @@
 //! Everything is written in kernel coordinates, `P = phi(X) A` with `A^T K A = I` and
 //! `u_l = phi(X) b_l`. So the only cubic work is that of [`super::duals`], and no n x n matrix is kept
 //! per class. [`algorithm`] contains the iteration, [`u_step`] and [`p_step`] two of its steps, and
-//! [`path`] what fits of a sweep share.
+//! [`history`] what fits of a chain reuse.
 
 mod algorithm;
 mod dimension;
+mod history;
 mod p_step;
-mod path;
 mod u_step;
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use faer::Mat;
 use rand_distr::{Distribution, StandardNormal};
 
 pub use dimension::Dimension;
-pub(crate) use path::Path;
+pub(crate) use history::History;
 
 use super::check_graph;
-use super::duals::Planes;
+use super::duals::CommonOptions;
 use crate::kernel::GraphOptions;
+use crate::memo::Memo;
 use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::stiefel::Frame;
 use crate::sweep::{ChainKey, StartKey};
 use crate::training_set::Shape;
-use crate::{BadParameter, Fit, FitError, FitOptions, Info, Method, Scheme, TrainingSet};
-
-static INFO: Info = Info {
-    name: "k-npsvcpp",
-    title: "K-NPSVC++",
-    about: "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)",
-    losses: ["a²/2", "[s − a]₊"],
-    version: 2,
-    learns_representation: true,
-};
+use crate::{BadParameter, FitError, FitOptions, Info, Method, Scheme, Trained, TrainingSet};
 
 method_parameters! {
     /// K-NPSVC++: TWSVM's losses on a learned representation that all classes share.
@@ -125,8 +115,13 @@ impl Start {
 }
 
 impl KNpsvcpp {
-    fn planes(&self) -> Planes {
-        Planes { r: self.r1, scheme: self.scheme, bias: self.bias, tolerance: self.qp_tolerance }
+    fn common(&self) -> CommonOptions {
+        CommonOptions {
+            r: self.r1,
+            scheme: self.scheme,
+            bias: self.bias,
+            tolerance: self.qp_tolerance,
+        }
     }
 
     fn check_dimension(&self, shape: Shape) -> Result<(), BadParameter> {
@@ -146,7 +141,14 @@ impl KNpsvcpp {
 
 impl Method for KNpsvcpp {
     fn info(&self) -> &'static Info {
-        &INFO
+        &Info {
+            name: "k-npsvcpp",
+            title: "K-NPSVC++",
+            about: "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)",
+            losses: ["a²/2", "[s − a]₊"],
+            version: 2,
+            learns_representation: true,
+        }
     }
 
     fn check(&self, shape: Option<Shape>) -> Result<(), BadParameter> {
@@ -160,23 +162,21 @@ impl Method for KNpsvcpp {
         Some(self.scheme)
     }
 
-    /// Fits that differ in `c` and `gamma` often have the same iterations, see the module `path`.
+    /// Fits that differ in `c` and `gamma` often have the same iterations. These are computed once.
     fn chain_key(&self) -> ChainKey {
         let common = Self { c: 0.0, gamma: 0.0, ..self.clone() };
         ChainKey::new(&common, &[-self.c, self.gamma], self.r1)
     }
 
-    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Fit, FitError> {
+    fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
         let key = StartKey {
             d: self.d.resolve(set.shape().classes),
             bias: self.bias,
             seed: options.seed.clone(),
         };
-        let make = || Start::random(set, &key, options);
-        let start = match options.sweep {
-            Some(sweep) => sweep.starts.get(key.clone(), make),
-            None => Arc::new(make()),
-        };
-        algorithm::fit(self, set, &start, options)
+        let make = || Ok::<_, FitError>(Start::random(set, &key, options));
+        let memo = options.sweep.map(|sweep| &sweep.starts);
+        let start = Memo::try_get_in(memo, key.clone(), make)?;
+        algorithm::train(self, set, &start, options)
     }
 }

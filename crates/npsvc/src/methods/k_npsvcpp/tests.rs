@@ -25,8 +25,8 @@ use crate::{Kernel, Model, Seed, Storage};
 /// A fit from a given starting point.
 fn fit_from(method: &KNpsvcpp, set: &TrainingSet, start: Start) -> Model {
     let options = &mut FitOptions::default();
-    let fit = algorithm::fit(method, set, &Arc::new(start), options).unwrap();
-    Model::new(fit, set, Par::Seq)
+    let trained = algorithm::train(method, set, &Arc::new(start), options).unwrap();
+    Model::new(trained, set, Par::Seq)
 }
 
 /// The settings of the reference run.

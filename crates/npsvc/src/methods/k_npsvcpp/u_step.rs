@@ -9,8 +9,8 @@
 use faer::{Mat, Par};
 
 use crate::FitError;
-use crate::algebra::{column, column_mut, each};
-use crate::methods::duals::{Duals, KnownPart, Plane};
+use crate::algebra::{add_scaled, column, column_mut, each};
+use crate::methods::duals::{Duals, KnownPart, ReducedDual};
 use crate::solve::box_qp::{self, Settings, Solution, Term};
 
 /// What a u-step starts from.
@@ -49,15 +49,15 @@ impl Hyperplanes {
 pub(super) struct UStep<'a> {
     pub duals: Duals<'a>,
     c: f64,
-    /// Where the similar samples are eliminated.
-    planes: Vec<Plane<'a>>,
+    /// The dual of each class, if the similar samples are eliminated.
+    reduced: Vec<ReducedDual<'a>>,
 }
 
 impl<'a> UStep<'a> {
     pub fn new(duals: Duals<'a>, c: f64) -> Result<Self, FitError> {
         let count = if duals.is_eliminated() { duals.classes } else { 0 };
-        let planes = (0..count).map(|l| duals.plane(l)).collect::<Result<_, _>>()?;
-        Ok(Self { duals, c, planes })
+        let reduced = (0..count).map(|l| duals.reduced(l)).collect::<Result<_, _>>()?;
+        Ok(Self { duals, c, reduced })
     }
 
     pub fn solve(&self, given: Given<'_>) -> Hyperplanes {
@@ -71,7 +71,7 @@ impl<'a> UStep<'a> {
             // After the elimination all multipliers are those of dissimilar samples.
             let is_dissimilar = |i: usize| is_eliminated || !duals.is_similar(i, l);
             for (_, x) in solution.x.iter().enumerate().filter(|(i, _)| is_dissimilar(*i)) {
-                largest = largest.max(duals.planes.r * x);
+                largest = largest.max(duals.common.r * x);
             }
         }
         Hyperplanes {
@@ -85,7 +85,7 @@ impl<'a> UStep<'a> {
 
     /// The duality gap that is accepted for class `l`.
     fn absolute(&self, given: &Given<'_>, l: usize) -> f64 {
-        self.duals.planes.tolerance * given.scale[l] / self.duals.planes.r
+        self.duals.common.tolerance * given.scale[l] / self.duals.common.r
     }
 
     /// `B`, `K B` and the solutions of the QPs in all coefficients.
@@ -98,30 +98,35 @@ impl<'a> UStep<'a> {
         });
         let (mut b, mut f) = (given.coefficients, given.values);
         for (l, solution) in solved.iter().enumerate() {
-            add(column_mut(&mut b, l), &solution.x);
-            add(column_mut(&mut f, l), &solution.y);
+            add_scaled(column_mut(&mut b, l), 1.0, &solution.x);
+            add_scaled(column_mut(&mut f, l), 1.0, &solution.y);
         }
         (b, f, solved)
     }
 
     /// The same with the similar samples eliminated.
     fn solve_eliminated(&self, given: Given<'_>) -> (Mat<f64>, Mat<f64>, Vec<Solution>) {
-        let (duals, planes) = (&self.duals, &self.planes);
-        let known = duals.known_parts(planes, given.values.as_ref());
-        // All planes in parallel, each by one thread.
-        let solved = each(duals.par, 0..planes.len(), |l| self.solve_plane(&given, &known[l], l));
+        let (duals, reduced) = (&self.duals, &self.reduced);
+        let known = duals.known_parts(reduced, given.values.as_ref());
+        // All classes in parallel, each by one thread.
+        let solved =
+            each(duals.par, 0..reduced.len(), |l| self.solve_reduced(&given, &known[l], l));
         let lambdas: Vec<Vec<f64>> = (solved.iter())
-            .map(|(_, solution)| solution.x.iter().map(|x| duals.planes.r * x).collect())
+            .map(|(_, solution)| solution.x.iter().map(|x| duals.common.r * x).collect())
             .collect();
-        let similar = duals.similar_values(planes, &lambdas, Some(&known));
+        let similar = duals.similar_values(reduced, &lambdas, Some(&known));
         let (mut b, mut f) = (given.coefficients, given.values);
-        for (l, (plane, (known, solution))) in planes.iter().zip(&solved).enumerate() {
-            add(column_mut(&mut b, l), &duals.coefficients(plane, &lambdas[l], &similar[l]));
+        for (l, (dual, (known, solution))) in reduced.iter().zip(&solved).enumerate() {
+            add_scaled(
+                column_mut(&mut b, l),
+                1.0,
+                &duals.coefficients(dual, &lambdas[l], &similar[l]),
+            );
             let values = column_mut(&mut f, l);
-            for (&i, value) in plane.similar.iter().zip(&similar[l]) {
+            for (&i, value) in dual.similar.iter().zip(&similar[l]) {
                 values[i] = *value;
             }
-            for (&j, (g, y)) in plane.dissimilar.iter().zip(known.iter().zip(&solution.y)) {
+            for (&j, (g, y)) in dual.dissimilar.iter().zip(known.iter().zip(&solution.y)) {
                 values[j] = g + y;
             }
         }
@@ -129,24 +134,23 @@ impl<'a> UStep<'a> {
     }
 
     /// The QP of class `l`, and the known part of the function on its dissimilar samples.
-    fn solve_plane(&self, given: &Given<'_>, known: &KnownPart, l: usize) -> (Vec<f64>, Solution) {
-        let (plane, values) = (&self.planes[l], column(given.values.as_ref(), l));
-        let hinge = Term::hinge(self.c).rescaled(self.duals.planes.r);
-        let known: Vec<f64> = (plane.dissimilar.iter().zip(&known.at_dissimilar))
+    fn solve_reduced(
+        &self,
+        given: &Given<'_>,
+        known: &KnownPart,
+        l: usize,
+    ) -> (Vec<f64>, Solution) {
+        let (dual, values) = (&self.reduced[l], column(given.values.as_ref(), l));
+        let hinge = Term::hinge(self.c).rescaled(self.duals.common.r);
+        let known: Vec<f64> = (dual.dissimilar.iter().zip(&known.at_dissimilar))
             .map(|(&j, known)| values[j] - known)
             .collect();
         let term = |g: &f64| Term { linear: g - 1.0, ..hinge };
         let terms: Vec<Term> = known.iter().map(term).collect();
         let settings =
-            Settings { absolute: self.absolute(given, l), ..self.duals.planes.settings(Par::Seq) };
+            Settings { absolute: self.absolute(given, l), ..self.duals.common.settings(Par::Seq) };
         let start = given.last.map(|last| last[l].as_slice());
-        let solution = box_qp::solve(plane.matrix.view(), &terms, start, settings);
+        let solution = box_qp::solve(dual.matrix.view(), &terms, start, settings);
         (known, solution)
-    }
-}
-
-fn add(target: &mut [f64], step: &[f64]) {
-    for (target, step) in target.iter_mut().zip(step) {
-        *target += step;
     }
 }

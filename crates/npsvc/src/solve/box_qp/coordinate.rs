@@ -4,7 +4,7 @@
 //! free. [`super::active_set`] takes over if many are free, or if they are strongly coupled.
 
 use super::iterate::Iterate;
-use super::{Term, sweep};
+use super::{Term, shrinking};
 use crate::algebra::{Matrix, larger, smaller};
 use crate::certificate::Certificate;
 
@@ -45,7 +45,7 @@ impl CoordinateDescent {
     pub fn run(&self, iterate: &mut Iterate<'_>, limit: usize) -> (Certificate, bool) {
         match iterate.q {
             Matrix::Full(_) => self.run_greedy(iterate, limit),
-            Matrix::Factor(rows) => sweep::run(rows, self, iterate, limit),
+            Matrix::Factor(rows) => shrinking::run(rows, self, iterate, limit),
         }
     }
 

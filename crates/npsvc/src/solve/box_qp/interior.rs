@@ -138,9 +138,7 @@ impl<'a> InteriorPoint<'a> {
 
     /// Complementarity, `sum s z + t w`.
     fn gap(&self) -> f64 {
-        let none = Change::default();
-        let gap = |half: &HalfCoordinate| half.complementarity(&none, 0.0);
-        self.halves.iter().map(gap).sum()
+        self.halves.iter().map(|half| half.complementarity(&Change::default(), 0.0)).sum()
     }
 
     /// Complementarity after `length` times the changes.

@@ -60,6 +60,14 @@ impl<'a> Iterate<'a> {
 
 /// The certificate of `x` with `y = Q x`: the duality gap as a sum of Fenchel-Young terms. If the gap
 /// is too large, the termination is [`Termination::IterationLimit`].
+///
+/// ```
+/// use npsvc::solve::box_qp::{Settings, Term, certify};
+///
+/// // min x^2/2 - x on [0, 1] has its minimum at 1.
+/// let gap = |x: f64| certify(&[Term::hinge(1.0)], &[x], &[x], Settings::default()).gap;
+/// assert_eq!([gap(1.0), gap(0.5)], [0.0, 0.25]);
+/// ```
 pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Certificate {
     let quadratic = inner(x, y);
     let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);

@@ -14,15 +14,16 @@
 //!
 //! so it costs O(n) and certifies each solution. Three solvers work in turn. Coordinate descent comes
 //! first: greedy on a full matrix (`coordinate`), in random order with shrinking on a factor
-//! (`sweep`). Active sets under a vanishing proximal term finish nearly all problems (`active_set`).
+//! (`shrinking`). Active sets under a vanishing proximal term finish nearly all problems (`active_set`).
 //! An interior-point method (`interior`) and more coordinate descent continue with the others.
 
 mod active_set;
 mod coordinate;
 mod interior;
 mod iterate;
+mod shrinking;
 mod solver;
-mod sweep;
+
 mod term;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use faer::{MatRef, Par};
 use crate::algebra::{Matrix, each};
 use crate::certificate::Certificate;
 use active_set::SharedInverse;
+use iterate::Iterate;
 pub use iterate::certify;
 use solver::Solver;
 pub use term::Term;
@@ -77,8 +79,21 @@ pub struct BoxQp<'a> {
 }
 
 /// Minimises from `start`, clipped to the box, or from zero.
+///
+/// ```
+/// use npsvc::algebra::Matrix;
+/// use npsvc::faer::mat;
+/// use npsvc::solve::box_qp::{self, Settings, Term};
+///
+/// // min 1/2 x^T Q x - x_1 - x_2  on  [0, 1]^2
+/// let q = mat![[2.0, 0.0], [0.0, 0.5]];
+/// let q = Matrix::Full(q.as_ref());
+/// let solution = box_qp::solve(q, &[Term::hinge(1.0); 2], None, Settings::default());
+/// assert!((solution.x[0] - 0.5).abs() < 1e-6 && (solution.x[1] - 1.0).abs() < 1e-6);
+/// assert!(solution.certificate.converged());
+/// ```
 pub fn solve(q: Matrix<'_>, terms: &[Term], start: Option<&[f64]>, settings: Settings) -> Solution {
-    let mut solver = Solver::new(q, terms, start, settings);
+    let mut solver = Solver::new(Iterate::new(q, terms, start, settings), start.is_some());
     while let Some(weight) = solver.next_weight() {
         solver.solve_at_weight(weight, None);
     }
@@ -87,11 +102,25 @@ pub fn solve(q: Matrix<'_>, terms: &[Term], start: Option<&[f64]>, settings: Set
 
 /// Minimises several problems on the same matrix. What they share is computed once. With several
 /// threads they are solved in parallel, on one thread each.
+///
+/// ```
+/// use npsvc::algebra::Matrix;
+/// use npsvc::faer::mat;
+/// use npsvc::solve::box_qp::{self, BoxQp, Settings, Term};
+///
+/// let q = mat![[2.0, 0.0], [0.0, 0.5]];
+/// let terms = [[Term::hinge(0.1); 2], [Term::square_to_one(1.0); 2]];
+/// let problems = terms.each_ref().map(|terms| BoxQp { terms, start: None, absolute: 0.0 });
+/// let solutions = box_qp::solve_all(Matrix::Full(q.as_ref()), &problems, Settings::default());
+/// assert_eq!(solutions[0].x, [0.1, 0.1]);
+/// assert!((solutions[1].x[0] - 1.0 / 3.0).abs() < 1e-3);
+/// ```
 pub fn solve_all(q: Matrix<'_>, problems: &[BoxQp<'_>], settings: Settings) -> Vec<Solution> {
     let par = settings.par;
     let mut solvers = each(par, problems, |problem| {
         let settings = Settings { absolute: problem.absolute, par: Par::Seq, ..settings };
-        Solver::new(q, problem.terms, problem.start, settings)
+        let iterate = Iterate::new(q, problem.terms, problem.start, settings);
+        Solver::new(iterate, problem.start.is_some())
     });
     while let Some(weight) = solvers.iter().filter_map(Solver::next_weight).max_by(f64::total_cmp) {
         let shared = match q {

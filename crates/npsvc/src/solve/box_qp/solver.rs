@@ -5,12 +5,12 @@ use faer::{Mat, Par};
 use super::active_set::{ActiveSet, SharedInverse};
 use super::coordinate::CoordinateDescent;
 use super::iterate::Iterate;
-use super::{Settings, Solution, Term, interior};
+use super::{Solution, Term, interior};
 use crate::algebra::{Matrix, columns, product, submatrix};
 use crate::certificate::{Certificate, Termination};
 
-/// Sweeps of coordinate descent after the active sets fail.
-const MAX_SWEEPS: usize = 200;
+/// Rounds of coordinate descent after the active sets fail.
+const MAX_ROUNDS: usize = 200;
 
 /// One problem and its iterate.
 pub(super) struct Solver<'a> {
@@ -21,17 +21,10 @@ pub(super) struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    /// Begins with coordinate descent, unless `start` is the solution of a similar problem.
-    pub fn new(
-        q: Matrix<'a>,
-        terms: &'a [Term],
-        start: Option<&[f64]>,
-        settings: Settings,
-    ) -> Self {
-        let mut iterate = Iterate::new(q, terms, start, settings);
-        let descent = CoordinateDescent::new(q, terms);
-        let is_warm = start.is_some();
-        let steps = if is_warm { 0 } else { warmup_steps(q) };
+    /// Begins with coordinate descent, unless the iterate is the solution of a similar problem.
+    pub fn new(mut iterate: Iterate<'a>, is_warm: bool) -> Self {
+        let descent = CoordinateDescent::new(iterate.q, iterate.terms);
+        let steps = if is_warm { 0 } else { warmup_steps(iterate.q) };
         let (certificate, _) = descent.run(&mut iterate, steps);
         let active_set = ActiveSet::new(&iterate, is_warm);
         Self { iterate, descent, active_set, certificate }
@@ -60,7 +53,7 @@ impl<'a> Solver<'a> {
             self.interior_point();
         }
         if !self.certificate.converged() {
-            let is_stalled = self.sweep();
+            let is_stalled = self.coordinate_descent();
             self.update_certificate();
             if is_stalled && self.certificate.termination == Termination::IterationLimit {
                 self.certificate.termination = Termination::Stalled;
@@ -76,9 +69,9 @@ impl<'a> Solver<'a> {
     }
 
     /// Coordinate descent up to the limit; whether it stalled.
-    fn sweep(&mut self) -> bool {
+    fn coordinate_descent(&mut self) -> bool {
         let steps = self.iterate.x.len().max(64);
-        for _ in 0..MAX_SWEEPS {
+        for _ in 0..MAX_ROUNDS {
             let (certificate, is_stalled) = self.descent.run(&mut self.iterate, steps);
             if certificate.converged() || is_stalled {
                 return is_stalled;

@@ -1,6 +1,15 @@
 //! The separable part of a box QP.
 
 /// The function `h(x) = linear x + l1 |x| + square/2 x^2` on `[low, high]`: the conjugate of a loss.
+///
+/// ```
+/// use npsvc::solve::box_qp::Term;
+///
+/// let hinge = Term::hinge(2.0);
+/// assert_eq!((hinge.linear, hinge.low, hinge.high), (-1.0, 0.0, 2.0));
+/// // The pinball loss with slope 0 beyond the margin is the hinge loss.
+/// assert_eq!(Term::pinball(2.0, 0.0), hinge);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
     /// `b_i`.

@@ -53,7 +53,7 @@ fn the_shared_inverse_leads_to_the_same_solution() {
     let terms = terms(120, Term::pinball(1.0, 0.5));
     let q = Matrix::Full(k.as_ref());
     let alone = solve(q, &terms, None, strict());
-    let mut solver = Solver::new(q, &terms, None, strict());
+    let mut solver = Solver::new(Iterate::new(q, &terms, None, strict()), false);
     while let Some(weight) = solver.next_weight() {
         let shared = SharedInverse::new(k.as_ref(), weight, Par::Seq).unwrap();
         solver.solve_at_weight(weight, Some(&shared));

@@ -15,6 +15,21 @@
 //! left out for a while (shrinking). Shrinking and the rounding of the running gradient can lead the
 //! solver astray, but not the certificate: an optimum is claimed only for a gradient of all samples
 //! that is computed anew.
+//!
+//! ```
+//! use npsvc::faer::mat;
+//! use npsvc::solve::smo::{StopRule, SvmDual};
+//!
+//! // The samples 2 and 0 with the linear kernel: f(x) = x - 1.
+//! let gram = mat![[4.0, 0.0], [0.0, 0.0]];
+//! let dual = SvmDual { gram: gram.as_ref(), samples: &[0, 1], positives: 1, c: 10.0 };
+//! let solution = dual.solve(StopRule { tolerance: 1e-9, max_iter: 100 });
+//! assert_eq!(solution.beta, [0.5, -0.5]);
+//! assert_eq!(solution.offset, -1.0);
+//! assert!(solution.certificate.converged() && solution.certificate.gap < 1e-12);
+//! // The same numbers from any other solver can be checked.
+//! assert_eq!(dual.kkt_report(&[0.5, -0.5], -1.0).violation, 0.0);
+//! ```
 
 mod cache;
 mod select;

@@ -1,0 +1,56 @@
+//! A dataset as an experiment names it.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{EncoderSpec, FilesSpec};
+
+/// A dataset of the registry with its options, or files of one's own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum DatasetSpec {
+    Registered { name: String, options: DatasetOptions },
+    Files(FilesSpec),
+}
+
+impl DatasetSpec {
+    /// The name shown in tables, unique within an experiment.
+    pub fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::Registered { name, .. } => name.into(),
+            Self::Files(files) => files.name(),
+        }
+    }
+}
+
+/// Options every registered dataset takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DatasetOptions {
+    /// Use a seeded random part of this many samples.
+    #[schemars(range(min = 4))]
+    pub subsample: Option<usize>,
+    /// Measure accuracies on the validation samples instead of the test samples, for studies that must
+    /// not see these. For datasets that have some, such as `flowers102`.
+    #[serde(skip_serializing_if = "EvaluateOn::is_test")]
+    pub evaluate_on: EvaluateOn,
+    /// For images: what makes vectors of them. A ResNet34 as the paper's if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<EncoderSpec>,
+}
+
+/// The samples on which accuracies are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EvaluateOn {
+    #[default]
+    Test,
+    Validation,
+}
+
+impl EvaluateOn {
+    fn is_test(&self) -> bool {
+        *self == Self::Test
+    }
+}

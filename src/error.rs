@@ -1,0 +1,33 @@
+//! Why a command did not do what it was asked, and the exit code that follows.
+
+/// One sentence for the user, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub exit: Exit,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The machine failed while the command worked.
+    Failed = 1,
+    /// Command line, spec, data or folder are at fault; found before any computing.
+    Input = 2,
+}
+
+impl Error {
+    pub fn input(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Input, message: message.into(), help: None }
+    }
+
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, message: message.into(), help: None }
+    }
+
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}

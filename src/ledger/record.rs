@@ -1,0 +1,192 @@
+//! One line of a ledger: how a cell ended.
+
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{RecordedCertificate, Selection};
+
+/// How a cell ended, in order of what counts more between ledgers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Never started, because it needs something that is missing; `error` says what.
+    Skipped,
+    /// Started, but ended in an error; `error` says which. `--retry-failed` tries again.
+    #[default]
+    Failed,
+    /// Fitted, predicted and scored.
+    Ok,
+}
+
+/// One cell of an experiment: a method on a split of a dataset.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct Record {
+    /// Hash of dataset, data hash, split, method, parameters and the method's code version.
+    pub cell: String,
+    pub experiment: String,
+    pub dataset: String,
+    /// Registry name of the method, such as `twsvm`.
+    pub method: String,
+    /// The name shown in tables; tells two entries of one method apart.
+    pub label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    pub split: usize,
+    /// Of a network: which of its trainings on this split.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training_seed: Option<usize>,
+    pub seed: u64,
+    pub n_train: usize,
+    pub n_test: usize,
+    pub dims: usize,
+    pub classes: usize,
+    /// The parameters as used: after defaults, and after selection if there was one.
+    pub params: Value,
+    pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Percent of the test samples classified correctly.
+    pub accuracy: Option<f64>,
+    /// Mean over the classes of the percentage classified correctly.
+    pub balanced_accuracy: Option<f64>,
+    pub fit_seconds: Option<f64>,
+    pub predict_seconds: Option<f64>,
+    /// Peak resident memory of the whole process while the cell ran, data and all, in MiB. Known if cells
+    /// run one at a time or in processes of their own, and the system measures it.
+    pub peak_mb: Option<f64>,
+    pub certificate: Option<RecordedCertificate>,
+    /// How the parameters were chosen and the inner scores, where a grid was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
+    pub started: String,
+    /// Tells machines apart without naming them.
+    pub host: String,
+    pub threads: usize,
+    pub device: String,
+    pub version: String,
+    pub git: Option<String>,
+    /// The key of the split in `splits.json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split_hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_hash: Option<String>,
+    /// Of the encoder that made the vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights_hash: Option<String>,
+    /// The kernel matrices, which all methods on a split share and no method's time contains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_seconds: Option<f64>,
+    /// Rank of the factor that stands for the kernel matrix, and the share of the trace it loses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor_rank: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor_error: Option<f64>,
+    /// What the choice of parameters took in this cell: 0 if there was none, or another split's was used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub select_seconds: Option<f64>,
+    /// Fields of other versions, and fields that another version writes in another form.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Fields without which a record still counts.
+pub(super) const OPTIONAL: [&str; 17] = [
+    "scheme",
+    "training_seed",
+    "error",
+    "balanced_accuracy",
+    "fit_seconds",
+    "predict_seconds",
+    "peak_mb",
+    "certificate",
+    "selection",
+    "git",
+    "split_hash",
+    "data_hash",
+    "weights_hash",
+    "kernel_seconds",
+    "factor_rank",
+    "factor_error",
+    "select_seconds",
+];
+
+impl Record {
+    /// The record of a line, or what the line is instead.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
+        // A line end in the midst of a text would be a mistake of its own.
+        let record: Self = serde_json::from_slice(line.trim_ascii_end()).map_err(|error| {
+            if error.is_eof() {
+                return "a line that is no ledger record: it breaks off".to_owned();
+            }
+            // The parser counts lines and columns from where it was started, not from the file's begin.
+            let text = error.to_string();
+            let reason = text.split(" at line ").next().unwrap_or(&text);
+            format!("a line that is no ledger record ({reason})")
+        })?;
+        record.impossible().map_or(Ok(record), Err)
+    }
+
+    /// A number that no run writes: damage, or another's hand.
+    fn impossible(&self) -> Option<String> {
+        const PERCENT: &str = "a percentage of 0 to 100";
+        const AMOUNT: &str = "a number that is not negative";
+        if self.status == Status::Ok && self.accuracy.is_none() {
+            return Some(format!("a record whose `accuracy` is missing, expected {PERCENT}"));
+        }
+        let numbers = [
+            ("accuracy", self.accuracy, PERCENT),
+            ("balanced_accuracy", self.balanced_accuracy, PERCENT),
+            ("fit_seconds", self.fit_seconds, AMOUNT),
+            ("predict_seconds", self.predict_seconds, AMOUNT),
+            ("peak_mb", self.peak_mb, AMOUNT),
+        ];
+        numbers.into_iter().find_map(|(name, value, expected)| {
+            // A mean of percentages may be off by a rounding.
+            let range =
+                if expected == PERCENT { -1e-9..=100.0 + 1e-9 } else { 0.0..=f64::INFINITY };
+            let value = value.filter(|value| !range.contains(value))?;
+            Some(format!("a record whose `{name}` is {value}, expected {expected}"))
+        })
+    }
+
+    /// The record of an object whose optional fields may have any form; those in another than the expected one are
+    /// kept as they are.
+    fn tolerant(object: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        let is_optional = |(name, _): &(String, Value)| OPTIONAL.contains(&name.as_str());
+        let (optional, mut kept): (Map<_, _>, Map<_, _>) =
+            object.into_iter().partition(is_optional);
+        let mut record = Self::deserialize(&kept)?;
+        let mut extra = Map::new();
+        for (name, value) in optional {
+            kept.insert(name.clone(), value.clone());
+            match Self::deserialize(&kept) {
+                Ok(fuller) => record = fuller,
+                Err(_) => {
+                    kept.remove(&name);
+                    extra.insert(name, value);
+                }
+            }
+        }
+        record.extra.extend(extra);
+        Ok(record)
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // As a value, a field of `extra` takes the place of the empty one of the same name.
+        let value = Self::serialize(self, serde_json::value::Serializer);
+        value.map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Record {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Map::deserialize(deserializer)?;
+        let record = Self::deserialize(&object);
+        record.or_else(|_| Self::tolerant(object)).map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,100 @@
+//! The writer of a ledger: whole lines, synced, one writer at a time.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::Record;
+
+/// Appends records; holds the ledger's lock so that two runs cannot interleave.
+#[derive(Debug)]
+pub struct Writer {
+    file: File,
+    /// When the file was last known to be on the disk.
+    synced: Instant,
+}
+
+/// Records of short cells are synced together: a sync takes about as long as a trivial cell.
+const SYNC_EVERY: Duration = Duration::from_millis(100);
+
+impl Writer {
+    /// Opens `path` for appending and locks it. `Ok(None)` when another process holds the lock.
+    pub fn open(path: &Path) -> io::Result<Option<Self>> {
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        if is_held(file.try_lock())? {
+            return Ok(None);
+        }
+        if ends_mid_line(&mut file)? {
+            file.write_all(b"\n")?;
+        }
+        Ok(Some(Self { file, synced: Instant::now() }))
+    }
+
+    /// Appends one record; waits until it is on the disk, unless its cell was short and that was done a
+    /// moment ago.
+    pub fn append(&mut self, record: &Record) -> io::Result<()> {
+        self.write(record)?;
+        let is_short = record.fit_seconds.unwrap_or_default() < SYNC_EVERY.as_secs_f64();
+        if is_short && self.synced.elapsed() < SYNC_EVERY {
+            return Ok(());
+        }
+        self.sync()
+    }
+
+    /// Appends records and waits once until all are on the disk.
+    pub fn append_all<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> io::Result<()> {
+        for record in records {
+            self.write(record)?;
+        }
+        self.sync()
+    }
+
+    /// Waits until everything is on the disk.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        self.synced = Instant::now();
+        Ok(())
+    }
+
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+}
+
+/// Whether another process writes to the ledger at `path` now.
+pub fn is_in_use(path: &Path) -> io::Result<bool> {
+    match File::open(path) {
+        Ok(file) => is_held(file.try_lock_shared()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a lock was refused because another process has it. Some network file systems know no
+/// locks; there a user has to see to it that no two runs share a ledger.
+fn is_held(attempt: Result<(), std::fs::TryLockError>) -> io::Result<bool> {
+    match attempt {
+        Ok(()) => Ok(false),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(true),
+        Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+            Ok(false)
+        }
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn ends_mid_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last[0] != b'\n')
+}

@@ -1,0 +1,142 @@
+//! The plan of an experiment as a results folder keeps it: the resolved spec and its cells.
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::{DatasetSpec, Experiment, Splits};
+
+/// What a results folder is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of the program that wrote the plan.
+    pub version: String,
+    /// The spec with all defaults filled in.
+    pub experiment: Experiment,
+    /// Rows of the table, in order.
+    pub datasets: Vec<PlannedDataset>,
+    /// Columns of the table, in order.
+    pub methods: Vec<PlannedMethod>,
+    pub cells: Vec<PlannedCell>,
+    /// Datasets that finished cells of former specs were computed from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remembered: Vec<Remembered>,
+}
+
+/// A dataset with the part of the spec that its splits follow from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    pub spec: DatasetSpec,
+    pub seed: u64,
+    pub splits: Splits,
+    pub row: PlannedDataset,
+}
+
+/// A dataset as it was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedDataset {
+    pub name: String,
+    /// Why there is no data, if no machine that ran this experiment has had it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
+    pub hash: String,
+    pub samples: usize,
+    pub dims: usize,
+    pub classes: Vec<String>,
+    pub class_counts: Vec<usize>,
+    pub n_train: usize,
+    pub n_test: usize,
+    /// Hash of each split's training indices.
+    pub splits: Vec<String>,
+    /// Hash of the validation samples, where parameters are chosen on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A method entry of the spec.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedMethod {
+    pub method: String,
+    /// Unique within an experiment.
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    /// How many parameter points selection tries; 1 means fixed parameters.
+    pub points: usize,
+}
+
+/// One cell: indices into `datasets` and `methods`, the split and the training seed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedCell {
+    pub cell: String,
+    pub dataset: usize,
+    pub method: usize,
+    pub split: usize,
+    /// Which of `splits: {seeds: N}` trainings on this split; 0 for methods that have no training seed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub training_seed: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Plan {
+    /// Whether both plans are the same, whichever version of the program wrote them.
+    pub fn describes(&self, other: &Self) -> bool {
+        let Self { version: _, experiment, datasets, methods, cells, remembered } = self;
+        *experiment == other.experiment
+            && *datasets == other.datasets
+            && *methods == other.methods
+            && *cells == other.cells
+            && *remembered == other.remembered
+    }
+
+    /// Everything the plan knows about datasets: its rows, then those of former specs.
+    pub fn known_datasets(&self) -> impl Iterator<Item = Remembered> {
+        let rows = self.experiment.datasets.iter().zip(&self.datasets);
+        let rows = rows.map(|(spec, row)| Remembered {
+            spec: spec.clone(),
+            seed: self.experiment.seed,
+            splits: self.experiment.splits.clone(),
+            row: row.clone(),
+        });
+        rows.filter(|known| known.row.unavailable.is_none()).chain(self.remembered.iter().cloned())
+    }
+
+    /// Remembers what a former plan of the same folder knew about datasets and this one does not.
+    pub fn remember(&mut self, former: &Self) {
+        for known in former.known_datasets() {
+            let is_covered = self.known_datasets().any(|ours| {
+                ours.spec == known.spec
+                    && ours.row.hash == known.row.hash
+                    && ours.row.splits.starts_with(&known.row.splits)
+            });
+            if !is_covered {
+                self.remembered.push(known);
+            }
+        }
+    }
+
+    /// Copies the rows and cells of datasets that only `other` knows, if both plans are of the same spec.
+    pub fn learn_from(&mut self, other: &Self) {
+        if self.experiment != other.experiment || self.methods != other.methods {
+            return;
+        }
+        for index in 0..self.datasets.len() {
+            let name = &self.datasets[index].name;
+            let is_known = |row: &PlannedDataset| row.unavailable.is_none() && row.name == *name;
+            let place = other.datasets.iter().position(is_known);
+            let Some(theirs) = place.filter(|_| self.datasets[index].unavailable.is_some()) else {
+                continue;
+            };
+            self.datasets[index] = other.datasets[theirs].clone();
+            let first = self.cells.iter().position(|cell| cell.dataset == index);
+            self.cells.retain(|cell| cell.dataset != index);
+            let cells = other.cells.iter().filter(|cell| cell.dataset == theirs);
+            let cells = cells.map(|cell| PlannedCell { dataset: index, ..cell.clone() });
+            let first = first.unwrap_or(self.cells.len());
+            self.cells.splice(first..first, cells);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a results folder remembers: the plan it was computed from, and the cells that are finished.
+//!
+//! A plan follows from the spec, not from the data of one machine. If the data of a dataset is absent, the row of
+//! the folder's plan (hash, shape, class names, splits) takes its place, so that finished cells keep their identity.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use super::{Part, Plan, PlannedCell, PlannedDataset, Prepared, Remembered};
+use crate::spec::{DatasetSpec, Experiment};
+
+/// The plan and the finished cells of a results folder.
+pub struct Former {
+    pub folder: PathBuf,
+    /// The experiment whose results it holds, by its plan or else by its ledger; `None` if it has neither.
+    pub experiment: Option<String>,
+    /// `None` if the folder has no plan that can be read.
+    pub plan: Option<Plan>,
+    /// The dataset of every finished cell.
+    pub finished: HashMap<String, String>,
+}
+
+impl Former {
+    /// The row of a dataset that `experiment` describes in the same words: same data, same way to split it.
+    pub fn row(&self, experiment: &Experiment, spec: &DatasetSpec) -> Option<PlannedDataset> {
+        let known = self.plan.iter().flat_map(Plan::known_datasets);
+        let mut known: Vec<Remembered> = known
+            .filter(|known| {
+                known.spec == *spec
+                    && known.seed == experiment.seed
+                    && known.splits.draw_alike(&experiment.splits)
+                    && known.row.validation.is_some() == experiment.chooses_on_validation()
+            })
+            .collect();
+        // The plan's own row is the first, but a former spec may have had more splits of the same data.
+        let hash = known.first()?.row.hash.clone();
+        known.retain(|known| known.row.hash == hash);
+        let most = known.into_iter().rev().max_by_key(|known| known.row.splits.len())?;
+        let Remembered { splits, mut row, .. } = most;
+        // A dataset with its own split has that one, however many are asked for.
+        let is_drawn =
+            row.splits.len() == splits.repeats && row.n_train == splits.train_size(row.samples);
+        if is_drawn {
+            let repeats = experiment.splits.repeats;
+            row.splits.truncate(repeats);
+            row.splits.extend((row.splits.len()..repeats).map(unknown_split));
+        }
+        Some(row)
+    }
+
+    pub fn is_finished(&self, cell: &str) -> bool {
+        self.finished.contains_key(cell)
+    }
+
+    /// The finished cells of a dataset.
+    pub fn finished_of<'a>(&'a self, dataset: &'a str) -> impl Iterator<Item = &'a str> {
+        let cells = self.finished.iter();
+        cells.filter(move |(_, of)| *of == dataset).map(|(cell, _)| cell.as_str())
+    }
+
+    /// Datasets that are absent here, with the number of finished cells that the spec describes in other words than
+    /// before. To write the plan would take their numbers out of the table, and nothing could take their place.
+    pub fn lost(&self, prepared: &Prepared) -> Vec<(String, usize)> {
+        let missing = prepared.missing.iter().map(|(name, _)| name);
+        let lost = missing.map(|name| (name.clone(), self.lost_of(name, &prepared.plan)));
+        lost.filter(|(_, cells)| *cells > 0).collect()
+    }
+
+    /// Finished cells that are not in the plan any more: all of them, and those that `part` does not compute again.
+    pub fn leaving(&self, prepared: &Prepared, part: &Part) -> (usize, usize) {
+        let Some(former) = self.plan.as_ref().filter(|plan| !plan.describes(&prepared.plan)) else {
+            return (0, 0);
+        };
+        let plan = &prepared.plan;
+        // Changed data is announced by itself, and its rows stay until they are computed.
+        let changed: HashSet<&str> = (prepared.changed.iter())
+            .map(|(index, _)| plan.datasets[*index].name.as_str())
+            .collect();
+        let planned: HashSet<&str> = plan.cells.iter().map(|cell| cell.cell.as_str()).collect();
+        let place = |plan: &Plan, cell: &PlannedCell| {
+            let dataset = plan.datasets[cell.dataset].name.clone();
+            let label = plan.methods[cell.method].label.clone();
+            (dataset, label, cell.split, cell.training_seed)
+        };
+        let chosen: HashSet<usize> = part.cells(plan).into_iter().collect();
+        let cells = plan.cells.iter().enumerate();
+        let skipped: HashSet<_> = cells
+            .filter(|(index, _)| !chosen.contains(index))
+            .map(|(_, cell)| place(plan, cell))
+            .collect();
+        let leaving = former.cells.iter().filter(|cell| {
+            !planned.contains(cell.cell.as_str())
+                && !changed.contains(former.datasets[cell.dataset].name.as_str())
+                && self.is_finished(&cell.cell)
+        });
+        let leaving: Vec<_> = leaving.map(|cell| place(former, cell)).collect();
+        let for_good = leaving.iter().filter(|place| skipped.contains(*place)).count();
+        (leaving.len(), for_good)
+    }
+
+    fn lost_of(&self, dataset: &str, plan: &Plan) -> usize {
+        let Some(former) = &self.plan else {
+            return self.finished_of(dataset).count();
+        };
+        let is_finished = |cell: &PlannedCell| self.is_finished(&cell.cell);
+        let finished: HashMap<_, &str> = places(former, dataset)
+            .filter(|(_, cell)| is_finished(cell))
+            .map(|(place, cell)| (place, cell.cell.as_str()))
+            .collect();
+        let now = places(plan, dataset);
+        now.filter(|(place, cell)| finished.get(place).is_some_and(|was| *was != cell.cell)).count()
+    }
+}
+
+/// The cells of a dataset by what a reader knows them by.
+fn places<'a>(
+    plan: &'a Plan,
+    dataset: &'a str,
+) -> impl Iterator<Item = ((&'a str, usize, usize), &'a PlannedCell)> {
+    let cells = plan.cells.iter();
+    cells.filter(move |cell| plan.datasets[cell.dataset].name == dataset).map(|cell| {
+        let label = plan.methods[cell.method].label.as_str();
+        ((label, cell.split, cell.training_seed), cell)
+    })
+}
+
+/// Takes the place of the hash of a split whose samples are not known.
+pub fn unknown_split(number: usize) -> String {
+    format!("split {number}")
+}

@@ -208,23 +208,20 @@ impl Store {
             return Ok((read(&paths)?, 0));
         }
         loop {
-            let mut is_resumed = false;
-            let mut parts = Vec::new();
-            let mut paths = Vec::new();
+            let (mut paths, mut parts, mut is_resumed) = (Vec::new(), Vec::new(), false);
             for file in files {
-                let path = self.find(&file.place(dataset)).unwrap_or_else(|| {
-                    let part = folder.join(format!("{}.part", file.name));
-                    is_resumed |= part.exists();
-                    parts.push((file, part.clone()));
-                    part
-                });
-                paths.push(path);
-            }
-            for (file, part) in &parts {
-                self.download_file(dataset, file, part, progress).map_err(failed)?;
+                if let Some(path) = self.find(&file.place(dataset)) {
+                    paths.push(path);
+                    continue;
+                }
+                let part = folder.join(format!("{}.part", file.name));
+                is_resumed |= part.exists();
+                self.download_file(dataset, file, &part, progress).map_err(failed)?;
+                paths.push(part.clone());
+                parts.push(part);
             }
             let outcome = read(&paths);
-            for (_, part) in &parts {
+            for part in &parts {
                 let done = match outcome {
                     Ok(_) => fs::rename(part, part.with_extension("")),
                     Err(_) => fs::remove_file(part),

@@ -1,7 +1,7 @@
 //! Datasets: one file per format and per dataset, a registry, download, splits.
 //!
-//! A [`Store`] finds (or downloads) the files that a [`manifest`] of the [`registry`] lists. [`content`]
-//! reads and unpacks them. A parser turns bytes into [`Samples`], and [`Dataset::new`] checks and numbers
+//! A [`Store`] finds (or downloads) the files that a [`manifest`] of the [`registry`] lists. `content`
+//! reads and unpacks them. A parser turns bytes into `Samples`, and `Dataset::new` checks and numbers
 //! the classes. [`load_files`] does the same with the user's own files. [`split`] divides what was read.
 
 mod binalpha;

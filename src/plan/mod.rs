@@ -20,7 +20,6 @@ pub(crate) use shard::shard_numbers;
 pub use shard::{Part, Shard, group_count};
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use miette::Diagnostic;
@@ -275,7 +274,7 @@ fn vectors(
         x.map_err(|error| DataError::Unencodable {
             dataset: dataset.name.clone(),
             problem: error.to_string(),
-            path: error.path().map(Path::to_path_buf),
+            path: error.path().map(Into::into),
         })
     };
     // Samples for validation apart, so that the others are kept under the same name with and without.

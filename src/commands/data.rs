@@ -22,7 +22,7 @@ fn fetch(arguments: &DataNames, quiet: bool) -> Result<Ending, Failure> {
     let display = Display::new(quiet);
     let mut show = |progress: Progress<'_>| display.show(Event::Download(progress));
     let results = all(arguments, |name| {
-        let files = store.fetch(name, &mut show)?;
+        let (_, files) = store.fetch(name, &mut show)?;
         let is_embedded = registry::find(name)?.is_embedded();
         Ok(if is_embedded { None } else { Some(files) })
     });

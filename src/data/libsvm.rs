@@ -111,25 +111,23 @@ fn entry(
     column: usize,
     place: impl Fn(usize) -> String,
 ) -> Result<(usize, f64), BadContent> {
-    let mut parts = token.splitn(2, |&byte| byte == b':');
-    let (Some(index), Some(value)) = (parts.next(), parts.next()) else {
-        return Err(bad(place(column), quote(token), "`index:value`"));
+    let refuse = |offset: usize, found: String, expected: &str| {
+        Err(bad(place(column + offset), found, expected))
     };
-    let refuse =
-        |expected: &str| Err(bad(place(column), format_args!("index {}", quote(index)), expected));
+    let Some(colon) = token.iter().position(|&byte| byte == b':') else {
+        return refuse(0, quote(token), "`index:value`");
+    };
+    let (index, value) = (&token[..colon], &token[colon + 1..]);
+    let shown = || format!("index {}", quote(index));
     let index = match number(index) {
         Some(index @ 1..=MAX_INDEX) => index,
-        Some(0) => return refuse("indices from 1"),
-        Some(_) => return refuse(&format!("an index of at most {MAX_INDEX}")),
-        None => return refuse("a whole number from 1"),
+        None => return refuse(0, shown(), "a whole number from 1"),
+        Some(0) => return refuse(0, shown(), "indices from 1"),
+        Some(_) => return refuse(0, shown(), &format!("an index of at most {MAX_INDEX}")),
     };
     match number(value).filter(|value: &f64| value.is_finite()) {
         Some(value) => Ok((index, value)),
-        None => {
-            let after_colon = token.len() - value.len();
-            let found = format!("value {}", quote(value));
-            Err(bad(place(column + after_colon), found, "a finite number"))
-        }
+        None => refuse(colon + 1, format!("value {}", quote(value)), "a finite number"),
     }
 }
 

@@ -116,9 +116,7 @@ impl<'a> Array<'a> {
     /// Reads the header and checks that the values are all there.
     fn parse(file: &'a [u8]) -> Result<Self, BadContent> {
         let (header, bytes) = split_header(file)?;
-        let start = file.len() - bytes.len();
-        let refuse =
-            |found: String, expected: &str| bad(byte(start - header.len()), found, expected);
+        let refuse = |found: String, expected: &str| bad("", found, expected);
         let value = |key: &str| {
             let missing = || refuse(format!("a header without `{key}`"), "a complete header");
             value_of(header, key).ok_or_else(missing)
@@ -138,7 +136,8 @@ impl<'a> Array<'a> {
             let wanted = wanted.map_or_else(|| "more than fit".to_owned(), |n| n.to_string());
             let found = format!("{} bytes of values", bytes.len());
             let expected = format!("{wanted} for shape {shape:?} of {width} bytes each");
-            return Err(bad(byte(start), found, expected));
+            let place = format!(", byte {}", file.len() - bytes.len());
+            return Err(bad(place, found, expected));
         }
         Ok(Self { values, width, big_endian, fortran, shape, bytes })
     }
@@ -168,30 +167,25 @@ impl<'a> Array<'a> {
     }
 }
 
-fn byte(at: usize) -> String {
-    format!(", byte {at}")
-}
-
 /// The header's text and the bytes of the values.
 fn split_header(file: &[u8]) -> Result<(&str, &[u8]), BadContent> {
     let Some(rest) = file.strip_prefix(MAGIC) else {
         let found = quote(&file[..file.len().min(MAGIC.len())]);
-        return Err(bad(byte(0), found, "the magic bytes of a NumPy array"));
+        return Err(bad("", found, "the magic bytes of a NumPy array"));
     };
     let (length, rest) = match rest {
         [1, _, a, b, rest @ ..] => (u32::from_le_bytes([*a, *b, 0, 0]), rest),
         [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
         [version, ..] if !(1..=3).contains(version) => {
-            return Err(bad(byte(6), format_args!("version {version}"), "version 1, 2 or 3"));
+            return Err(bad("", format_args!("version {version}"), "version 1, 2 or 3"));
         }
         _ => (1, &[][..]),
     };
     let Some((text, values)) = rest.split_at_checked(length as usize) else {
-        let found = "the end of the file in its header";
-        return Err(bad(byte(file.len()), found, "a complete file"));
+        return Err(bad("", "the end of the file in its header", "a complete file"));
     };
-    let refuse = |_| bad(byte(file.len() - rest.len()), quote(text), "a header of plain text");
-    Ok((str::from_utf8(text).map_err(refuse)?, values))
+    let text = str::from_utf8(text).map_err(|_| bad("", quote(text), "a header of plain text"))?;
+    Ok((text, values))
 }
 
 /// The text of `key`'s value in a Python dictionary: a quoted string's inside, a tuple's inside, or

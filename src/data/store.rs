@@ -97,19 +97,16 @@ impl Store {
 
     /// The dataset called `name`: embedded, else from a data folder, else downloaded.
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
-        let entry = registry::find(name)?;
-        self.load_entry(entry, &|| true, &mut |_| {}).map(|(dataset, _)| dataset)
+        self.fetch(name, &mut |_| {}).map(|(dataset, _)| dataset)
     }
 
-    /// Downloads what is missing of the dataset called `name`, and verifies it. The number of files that
-    /// were downloaded.
+    /// The same, and the number of files that were downloaded.
     pub fn fetch(
         &self,
         name: &str,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<usize, DataError> {
-        let entry = registry::find(name)?;
-        self.load_entry(entry, &|| true, progress).map(|(_, downloaded)| downloaded)
+    ) -> Result<(Dataset, usize), DataError> {
+        self.load_entry(registry::find(name)?, &|| true, progress)
     }
 
     /// Reads the dataset called `name` and compares it with its manifest. Of embedded data, files in a data
@@ -165,10 +162,8 @@ impl Store {
     fn files(&self, entry: &Entry) -> Result<Vec<PathBuf>, DataError> {
         self.find_files(entry).ok_or_else(|| {
             let manifest = &entry.manifest;
-            match &manifest.by_hand {
-                Some(content) => self.wanted_by_hand(entry, content),
-                None => self.unavailable(&manifest.name, &manifest.files, ""),
-            }
+            let by_hand = manifest.by_hand.as_deref().map(|content| (content, &*manifest.homepage));
+            self.unavailable(&manifest.name, &manifest.files, by_hand, "")
         })
     }
 
@@ -200,7 +195,7 @@ impl Store {
         read: impl Fn(&[PathBuf]) -> Result<T, DataError>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(T, usize), DataError> {
-        let failed = |why: String| self.unavailable(dataset, files, &why);
+        let failed = |why: String| self.unavailable(dataset, files, None, &why);
         // Two processes must not write into one `.part` file; the second finds the result.
         let folder = files.first().and_then(|file| file.folder.as_deref()).unwrap_or(dataset);
         let (folder, _lock) = self.lock_folder(folder).map_err(failed)?;
@@ -303,71 +298,50 @@ impl Store {
             let read = |paths: &[PathBuf]| file.recognise(&paths[0]);
             self.download(dataset, slice::from_ref(&file), read, &mut |_| {})?;
         }
-        find().ok_or_else(|| self.unavailable(dataset, slice::from_ref(&file), ""))
+        find().ok_or_else(|| self.unavailable(dataset, slice::from_ref(&file), None, ""))
     }
 
-    /// Where a missing file or folder belongs.
-    fn place(&self, place: &Path) -> PathBuf {
-        self.target.as_deref().unwrap_or(Path::new("<data folder>")).join(place)
-    }
-
-    /// What is missing and where it was searched.
-    fn lack(&self, what: &str) -> String {
+    /// The error for missing data: `why` it was not downloaded, where to get it and where to put it. For data without
+    /// direct download, `by_hand` is what to put into its folder and the page that describes it.
+    fn unavailable(
+        &self,
+        dataset: &str,
+        files: &[DataFile],
+        by_hand: Option<(&str, &str)>,
+        why: &str,
+    ) -> DataError {
         let folders = self.folders.iter().map(|folder| folder.display().to_string());
         let searched = match &folders.collect::<Vec<_>>()[..] {
             [] => "any data folder (give --data or set NPSVCPP_DATA)".to_owned(),
             folders => folders.join(" or "),
         };
-        format!("no {what} in {searched}")
-    }
-
-    /// The places of those of `files` that no data folder has.
-    fn missing<'a>(&self, dataset: &str, files: &'a [DataFile]) -> Vec<(&'a DataFile, PathBuf)> {
+        let target = self.target.as_deref().unwrap_or(Path::new("<data folder>"));
         let places = files.iter().map(|file| (file, file.place(dataset)));
-        places.filter(|(_, place)| self.find(place).is_none()).collect()
-    }
-
-    /// The error for missing files: `why` they were not downloaded, where to get them and where to put them.
-    fn unavailable(&self, dataset: &str, files: &[DataFile], why: &str) -> DataError {
-        let missing = self.missing(dataset, files);
-        let each = |describe: &dyn Fn(&DataFile, &Path) -> String, between: &str| {
-            let all: Vec<_> = missing.iter().map(|(file, place)| describe(file, place)).collect();
-            all.join(between)
+        let missing: Vec<_> = places.filter(|(_, place)| self.find(place).is_none()).collect();
+        let each = |describe: &dyn Fn(&DataFile, &Path) -> String| -> Vec<String> {
+            missing.iter().map(|(file, place)| describe(file, place)).collect()
         };
-        let step = |file: &DataFile, place: &Path| {
-            format!("get {} and put it at {}", file.url, self.place(place).display())
+        let names = each(&|_, place| format!("`{}`", place.display())).join(" and ");
+        let (reason, remedy, address) = if let Some((content, page)) = by_hand {
+            // A folder that exists was searched and does not have what is needed.
+            let mut folders = self.folders.iter().map(|folder| folder.join(dataset));
+            let (reason, place) = match folders.find(|folder| folder.is_dir()) {
+                _ if !missing.is_empty() => (format!("no {names} in {searched}"), target.join("")),
+                Some(folder) => (format!("{} does not hold {content}", folder.display()), folder),
+                None => (format!("no folder `{dataset}` in {searched}"), target.join(dataset)),
+            };
+            let place = place.display();
+            let remedy =
+                format!("it has no direct download: see {page} and put {content} into {place}");
+            (reason, remedy, page.to_owned())
+        } else {
+            let step = |file: &DataFile, place: &Path| {
+                format!("get {} and put it at {}", file.url, target.join(place).display())
+            };
+            let urls = each(&|file, _| file.url.clone()).join(" and ");
+            (format!("no {names} in {searched}{why}"), each(&step).join(", "), urls)
         };
-        DataError::Unavailable {
-            dataset: dataset.to_owned(),
-            reason: self.lack(&each(&|_, place| format!("`{}`", place.display()), " and ")) + why,
-            remedy: each(&step, ", "),
-            address: each(&|file, _| file.url.clone(), " and "),
-        }
-    }
-
-    /// The error for missing data that is put into its folder by hand.
-    fn wanted_by_hand(&self, entry: &Entry, content: &str) -> DataError {
-        let manifest = &entry.manifest;
-        let name = Path::new(&manifest.name);
-        let missing = self.missing(&manifest.name, &manifest.files);
-        // A folder that exists was searched and does not have what is needed.
-        let mut folders = self.folders.iter().map(|folder| folder.join(name));
-        let (reason, place) = match (&missing[..], folders.find(|folder| folder.is_dir())) {
-            ([], Some(folder)) => (format!("{} does not hold {content}", folder.display()), folder),
-            ([], None) => (self.lack(&format!("folder `{}`", manifest.name)), self.place(name)),
-            (files, _) => {
-                let names = files.iter().map(|(_, place)| format!("`{}`", place.display()));
-                let names = names.collect::<Vec<_>>().join(" and ");
-                (self.lack(&names), self.place(Path::new("")))
-            }
-        };
-        let (page, place) = (&manifest.homepage, place.display());
-        DataError::Unavailable {
-            dataset: manifest.name.clone(),
-            reason,
-            remedy: format!("it has no direct download: see {page} and put {content} into {place}"),
-            address: page.clone(),
-        }
+        DataError::Unavailable { dataset: dataset.to_owned(), reason, remedy, address }
     }
 }
 

@@ -18,6 +18,7 @@ mod gram;
 mod head;
 mod hyperplanes;
 mod objective;
+mod pth;
 mod resnet;
 mod sgd;
 mod torch;

@@ -266,7 +266,7 @@ fn embedded_data_needs_no_folder() {
     assert_eq!(store.load("pendigits").unwrap().x.dim(), (10992, 16));
     assert_eq!(store.load("optdigits").unwrap().x.dim(), (1797, 64));
     assert_eq!(store.path("optdigits").unwrap(), None);
-    assert_eq!(store.fetch("optdigits", &mut |_| {}).unwrap(), 0);
+    assert_eq!(store.fetch("optdigits", &mut |_| {}).unwrap().1, 0);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn listed(file: &[u8], folder: &Path) -> Result<Vec<(String, PathBuf)>, BadConte
         if is_name(class) && is_name(image) && path.is_file() {
             return Ok((class.to_owned(), path));
         }
-        let found = format!("`{entry}`, which is no image under images/");
+        let found = format!("`{entry}`, which is not an image under images/");
         Err(bad(format_args!(":{line}:1"), found, "lines such as banded/banded_0002.jpg"))
     };
     lines.map(entry).collect()

@@ -1,4 +1,4 @@
-//! Data of the user's own: a file, or a training and a test file, in any of the formats.
+//! The user's own files: one, or a training and a test file, in any of the formats.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -56,7 +56,7 @@ impl FromIterator<Source> for Images {
 }
 
 impl Images {
-    /// Whether these are the same images, told by where they come from.
+    /// Whether both have the same images, of the same size.
     #[cfg(feature = "deep")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let mut pairs = self.images.iter().zip(&other.images);
@@ -162,7 +162,7 @@ impl Source {
     }
 }
 
-/// Decodes a file, whose kind is told by content.
+/// Decodes a file. Its content decides on the format, not its name.
 pub(crate) fn decode(path: &Path) -> Result<DynamicImage, DataError> {
     let pixels = |bytes: &[u8]| {
         if is_cut_off(bytes) {

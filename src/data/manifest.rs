@@ -30,7 +30,7 @@ pub struct Manifest {
     pub by_hand: Option<String>,
     pub samples: usize,
     pub dims: usize,
-    /// For data with a split of its own: the first this many samples are for training.
+    /// For data with its own split: the first this many samples are for training.
     #[serde(default)]
     pub train: Option<usize>,
     /// Samples of each class, in class order.

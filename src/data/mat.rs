@@ -50,11 +50,8 @@ impl<'a> MatFile<'a> {
         let mut variables = Vec::new();
         let mut elements = Elements(&file[HEADER..]);
         while !elements.0.is_empty() {
-            let at = file.len() - elements.0.len();
-            let damaged = || {
-                let place = format!(", byte {at}");
-                bad(place, "a cut or damaged variable", "an intact MATLAB v5 file")
-            };
+            let place = format!(", byte {}", file.len() - elements.0.len());
+            let damaged = || bad(&place, "a cut or damaged variable", "an intact MATLAB v5 file");
             let content = match elements.next().ok_or_else(damaged)? {
                 (MATRIX, content) => Cow::Borrowed(content),
                 (COMPRESSED, content) => Cow::Owned(inflate(content).ok_or_else(damaged)?),

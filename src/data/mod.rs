@@ -70,7 +70,7 @@ pub struct Dataset {
     pub classes: Vec<String>,
     /// SHA-256 over shape, values and labels: the same data has the same hash whatever its format.
     pub hash: String,
-    /// For data with a split of its own: the first this many rows are for training.
+    /// For data with its own split: the first this many rows are for training.
     pub fixed_train: Option<usize>,
     /// For images that no encoder has made vectors of, or did: the images themselves.
     pub images: Option<Arc<Images>>,
@@ -145,7 +145,7 @@ pub(crate) fn zeros(rows: usize, dims: usize) -> Result<Array2<f64>, BadContent>
     let most = most_values();
     let mut values = Vec::new();
     let count = rows.checked_mul(dims).filter(|count| *count <= most);
-    if !count.is_some_and(|count| values.try_reserve_exact(count).is_ok()) {
+    if count.is_none_or(|count| values.try_reserve_exact(count).is_err()) {
         let found = format!("{rows} samples of {dims} features");
         return Err(bad("", found, format_args!("at most {most} values in all")));
     }

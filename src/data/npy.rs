@@ -58,7 +58,7 @@ pub(crate) fn labels(file: &[u8]) -> Result<Vec<String>, BadContent> {
 /// Samples as `x` and labels as `y` of an `.npz` archive, or under one of their usual other names.
 pub(crate) fn archive(file: &[u8]) -> Result<Samples, BadContent> {
     let mut archive = ZipArchive::new(Cursor::new(file)).map_err(|error| {
-        let found = format!("a file that is no zip archive ({error})");
+        let found = format!("a file that is not a zip archive ({error})");
         bad("", found, "an .npz archive")
     })?;
     let x = member(&mut archive, &SAMPLES, matrix)?;
@@ -349,7 +349,7 @@ mod tests {
     fn a_cut_archive_is_an_error() {
         let file = zip(&[("X.npy", npy("|u1", false, "(1, 1)", &[1]))]);
         let error = sentence(&file[..file.len() / 2]);
-        assert!(error.starts_with("a.npz: found a file that is no zip archive"), "{error}");
+        assert!(error.starts_with("a.npz: found a file that is not a zip archive"), "{error}");
     }
 
     #[test]

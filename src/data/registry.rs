@@ -135,7 +135,7 @@ mod tests {
             assert!(manifest.classes() > 1 && manifest.dims > 0, "{name}");
             assert!(
                 embedded.is_some() || !manifest.files.is_empty() || manifest.by_hand.is_some(),
-                "{name} cannot be had"
+                "{name} is not available"
             );
             for file in &manifest.files {
                 let is_by_hand = manifest.by_hand.is_some() && file.url.is_empty();

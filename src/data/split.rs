@@ -123,7 +123,7 @@ pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Spl
 }
 
 /// A seeded part of `size` samples with the class shares of the whole, which must have as many.
-/// Of data with a split of its own, only training samples are left out.
+/// Of data with its own split, only training samples are left out.
 ///
 /// Draws from `seed / "subsample" / <dataset's name>`.
 pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset, DataError> {
@@ -152,7 +152,7 @@ pub fn folds(y: &[usize], k: usize, seed: &Seed) -> Vec<Vec<usize>> {
     let k = k.max(1);
     let mut rng = seed.rng();
     let mut folds = vec![Vec::new(); k];
-    // Dealing goes on where the last class ended, so that short classes do not all fill fold 0.
+    // Dealing continues where the last class ended, so that short classes do not all fill fold 0.
     let members = by_class(y).into_iter().flat_map(|mut members| {
         shuffle(&mut members, &mut rng);
         members

@@ -20,25 +20,20 @@ impl Store {
         spec: &DatasetSpec,
         is_chosen: bool,
     ) -> Result<Dataset, DataError> {
-        let is_measured = match spec {
-            DatasetSpec::Files(_) => false,
-            DatasetSpec::Registered { options, .. } => {
-                options.evaluate_on == EvaluateOn::Validation
-            }
-        };
-        let problem = match (spec, is_measured, is_chosen) {
-            (_, false, false) => return Ok(dataset),
-            (DatasetSpec::Registered { name, .. }, true, false) => {
-                return dataset.evaluated_on(self.load_validation(name)?);
-            }
-            (DatasetSpec::Registered { name, .. }, false, true) => {
-                return dataset.with_validation(self.load_validation(name)?);
-            }
-            (DatasetSpec::Files(_), ..) => {
+        let problem = match spec {
+            DatasetSpec::Files(_) if is_chosen => {
                 "files have no validation part; choose on training samples"
             }
-            (DatasetSpec::Registered { .. }, true, true) => {
-                "`evaluate_on: validation` and `select: {on: validation}` exclude each other"
+            DatasetSpec::Files(_) => return Ok(dataset),
+            DatasetSpec::Registered { name, options } => {
+                match (options.evaluate_on == EvaluateOn::Validation, is_chosen) {
+                    (false, false) => return Ok(dataset),
+                    (true, false) => return dataset.evaluated_on(self.load_validation(name)?),
+                    (false, true) => return dataset.with_validation(self.load_validation(name)?),
+                    (true, true) => {
+                        "`evaluate_on: validation` and `select: {on: validation}` exclude each other"
+                    }
+                }
             }
         };
         Err(DataError::Split { dataset: dataset.name, problem: problem.to_owned() })

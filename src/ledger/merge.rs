@@ -22,7 +22,7 @@ pub struct Merged {
     pub added: usize,
     /// Cells the joined ledger knows.
     pub cells: usize,
-    /// One sentence per line that was passed over.
+    /// One sentence per line that was skipped.
     pub warnings: Vec<String>,
 }
 

@@ -95,15 +95,15 @@ pub struct Record {
 impl Record {
     /// The record of a line, or what the line is instead.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
-        // A line end in the midst of a text would be a mistake of its own.
+        // A line end in the middle of a text would be another mistake.
         let record: Self = serde_json::from_slice(line.trim_ascii_end()).map_err(|error| {
             if error.is_eof() {
-                return "a line that is no ledger record: it breaks off".to_owned();
+                return "a line that is not a ledger record: it breaks off".to_owned();
             }
             // The parser counts lines and columns from where it was started, not from the file's begin.
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or(&text);
-            format!("a line that is no ledger record ({reason})")
+            format!("a line that is not a ledger record ({reason})")
         })?;
         record.impossible().map_or(Ok(record), Err)
     }

@@ -82,8 +82,8 @@ fn values_that_cannot_be_are_no_records() {
         ("150", "1", "`accuracy` is 150, expected a percentage of 0 to 100"),
         ("-3.5", "1", "`accuracy` is -3.5, expected a percentage of 0 to 100"),
         ("90", "-1", "`fit_seconds` is -1, expected a number that is not negative"),
-        ("NaN", "1", "no ledger record (expected value)"),
-        ("1e999", "1", "no ledger record (number out of range)"),
+        ("NaN", "1", "not a ledger record (expected value)"),
+        ("1e999", "1", "not a ledger record (number out of range)"),
     ] {
         let reason = parsed(accuracy, seconds).unwrap_err();
         assert!(reason.ends_with(said), "{reason}");
@@ -94,7 +94,7 @@ fn values_that_cannot_be_are_no_records() {
 fn a_torn_line_names_no_place_in_it() {
     let line = serde_json::to_vec(&record("a", Status::Ok, "2024")).unwrap();
     let reason = Record::parse(&line[..line.len() / 2]).unwrap_err();
-    assert_eq!(reason, "a line that is no ledger record: it breaks off");
+    assert_eq!(reason, "a line that is not a ledger record: it breaks off");
     let reason = Record::parse(br#"{"cell": 7}"#).unwrap_err();
     assert!(!reason.contains("column"), "{reason}");
 }

@@ -23,6 +23,8 @@ mod newsgroups;
 mod npy;
 mod numbers;
 mod options;
+#[cfg(feature = "deep")]
+pub(crate) mod pth;
 pub mod registry;
 pub mod split;
 mod store;

@@ -18,7 +18,6 @@ mod gram;
 mod head;
 mod hyperplanes;
 mod objective;
-mod pth;
 mod resnet;
 mod sgd;
 mod torch;

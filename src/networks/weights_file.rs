@@ -9,7 +9,7 @@ use safetensors::tensor::Dtype;
 use tch::{Kind, Tensor};
 
 use super::EncoderError;
-use super::pth::{self, Precision};
+use crate::data::pth::{self, Precision};
 
 /// Tensors by name, in single precision.
 pub(super) struct WeightsFile {

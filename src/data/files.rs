@@ -167,15 +167,12 @@ fn labels(spec: &FilesSpec) -> Result<[Option<&str>; 2], DataError> {
     let refuse =
         |file, expected| Err(bad("", format_args!("`label: {label}`"), expected).in_file(file));
     for file in std::iter::once(&spec.train).chain(&spec.test) {
-        match spec.format_of(file) {
-            FileFormat::Csv | FileFormat::Npy => {}
-            FileFormat::Libsvm => {
-                return refuse(file, "no `label`: in LIBSVM text the label begins each line");
-            }
-            FileFormat::Npz => {
-                return refuse(file, "no `label`: an npz file holds its labels under its own name");
-            }
-        }
+        let expected = match spec.format_of(file) {
+            FileFormat::Csv | FileFormat::Npy => continue,
+            FileFormat::Libsvm => "no `label`: in LIBSVM text the label begins each line",
+            FileFormat::Npz => "no `label`: an npz file holds its labels in an array",
+        };
+        return refuse(file, expected);
     }
     let is_npy = |file: &PathBuf| spec.format_of(file) == FileFormat::Npy;
     match (is_npy(&spec.train), &spec.test) {

@@ -48,14 +48,12 @@ impl Default for Images {
     }
 }
 
-impl FromIterator<Source> for Images {
-    fn from_iter<I: IntoIterator<Item = Source>>(sources: I) -> Self {
-        let image = |source| Arc::new(Image { source, pixels: OnceLock::new() });
-        Self { images: sources.into_iter().map(image).collect(), ..Self::default() }
-    }
-}
-
 impl Images {
+    fn new(sources: impl Iterator<Item = Source>) -> Self {
+        let image = |source| Arc::new(Image { source, pixels: OnceLock::new() });
+        Self { images: sources.map(image).collect(), ..Self::default() }
+    }
+
     /// Whether both have the same images, of the same size.
     #[cfg(feature = "deep")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -72,12 +70,12 @@ impl Images {
             let found = format!("{} twice", file_name(path));
             return Err(bad("", found, "every image once"));
         }
-        Ok(paths.into_iter().map(Source::File).collect())
+        Ok(Self::new(paths.into_iter().map(Source::File)))
     }
 
     /// Squares, each given as planes of red, green and blue, row by row.
     pub(crate) fn planes<'a>(images: impl Iterator<Item = &'a [u8]>) -> Self {
-        images.map(|bytes| Source::Planes(bytes.into())).collect()
+        Self::new(images.map(|bytes| Source::Planes(bytes.into())))
     }
 
     pub(crate) fn extend(&mut self, other: Self) {
@@ -89,8 +87,8 @@ impl Images {
     pub fn resized(&self, side: u32) -> Self {
         let bytes = 3 * u64::from(side * side) * self.len() as u64;
         let keeps = memory::budget().is_none_or(|budget| bytes <= budget / 4);
-        let images: Self = self.images.iter().map(|image| image.source.clone()).collect();
-        Self { side, keeps, ..images }
+        let sources = self.images.iter().map(|image| image.source.clone());
+        Self { side, keeps, ..Self::new(sources) }
     }
 
     pub fn len(&self) -> usize {

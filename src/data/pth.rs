@@ -6,7 +6,7 @@
 //! a program takes is proportional to its length: a hostile file does no harm.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::rc::Rc;
 
 use zip::ZipArchive;
@@ -96,13 +96,10 @@ pub fn tensors(bytes: &[u8]) -> Result<BTreeMap<String, PthTensor>, String> {
 }
 
 fn unpack(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>, String> {
-    let entry =
-        archive.by_name(name).map_err(|error| format!("no readable entry `{name}` ({error})"))?;
     let mut bytes = Vec::new();
-    entry
-        .take(LARGEST)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("a damaged entry `{name}` ({error})"))?;
+    let entry = archive.by_name(name).map_err(io::Error::from);
+    let read = entry.and_then(|entry| entry.take(LARGEST).read_to_end(&mut bytes));
+    read.map_err(|error| format!("no readable entry `{name}` ({error})"))?;
     Ok(bytes)
 }
 
@@ -156,12 +153,9 @@ impl<'a> Machine<'a> {
                     self.stack.push(self.memo.get(&slot)?.clone());
                 }
                 // One item, or those since the mark, for a dictionary or a list.
-                b's' => {
-                    let items = self.last(2)?;
-                    self.extend(items)?;
-                }
-                b'u' | b'e' => {
-                    let items = self.since_mark()?;
+                b's' | b'u' | b'e' => {
+                    let is_one = instruction == b's';
+                    let items = if is_one { self.last(2)? } else { self.since_mark()? };
                     self.extend(items)?;
                 }
                 // An item of a list, or attributes of a dictionary, such as versions of its modules.
@@ -180,9 +174,7 @@ impl<'a> Machine<'a> {
     fn value(&mut self, instruction: u8) -> Option<Value> {
         Some(match instruction {
             b'(' => Value::Mark,
-            b'N' | b']' => Value::Other,
-            0x88 => Value::Number(1),
-            0x89 => Value::Number(0),
+            b'N' | b']' | 0x88 | 0x89 => Value::Other,
             b'K' => Value::Number(self.take::<1>()?[0].into()),
             b'M' => Value::Number(u16::from_le_bytes(self.take()?).into()),
             b'J' => Value::Number(i32::from_le_bytes(self.take()?).into()),
@@ -221,9 +213,10 @@ impl<'a> Machine<'a> {
     }
 
     fn slot(&mut self, is_long: bool) -> Option<u32> {
-        match is_long {
-            true => Some(u32::from_le_bytes(self.take()?)),
-            false => Some(self.take::<1>()?[0].into()),
+        if is_long {
+            self.take().map(u32::from_le_bytes)
+        } else {
+            self.take().map(|[slot]| slot.into())
         }
     }
 

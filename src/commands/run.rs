@@ -9,7 +9,7 @@ use npsvcpp::data::Store;
 use npsvcpp::ledger::{self, Plan, Tally};
 use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::render;
-use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions, Threads};
+use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions};
 use npsvcpp::spec::Spec;
 use npsvcpp::wording::counted;
 
@@ -271,7 +271,7 @@ fn options(
             1 => jobs.unwrap_or_else(|| cores / threads.unwrap_or(1)),
             devices => devices,
         },
-        threads: threads.map_or(Threads::Together(cores), Threads::Each),
+        threads,
         memory: arguments.memory.map_or_else(run::memory_budget, |bytes| bytes as f64),
         part: part(arguments),
         retry_failed: arguments.retry_failed,

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::Prepared;
-use super::provenance::{self, Origin};
+use super::lock;
 use crate::error::Error;
-use crate::ledger::{self, Embedding, Ledger, Plan, Record, Writer};
-use crate::plan::Kept;
+use crate::ledger::{self, Ledger, Record, Writer};
 
 /// How often, and at which distance, a shard looks whether the folder's own ledger is free again: a
 /// merge holds it for a moment, a run for long.
@@ -28,10 +26,10 @@ pub struct Folder {
 impl Folder {
     /// Opens the ledger of the part called `part`, or the folder's own. A run of the whole and runs of
     /// shards keep each other out; shards do not.
-    pub fn open(path: &Path, part: Option<&str>) -> Result<Self, Error> {
+    pub fn open(path: &Path, part: Option<String>) -> Result<Self, Error> {
         let error = |source| output_error(path, &source);
         let own = path.join(ledger::FILE);
-        let (ledger, holder) = match part {
+        let (ledger, holder) = match &part {
             None => (own.clone(), path.join(".run.pid")),
             Some(part) => {
                 let stem = path.join(ledger::SHARDS).join(part);
@@ -75,74 +73,28 @@ impl Folder {
 
     /// Waits until all records are on the disk.
     pub fn sync(&self) -> Result<(), Error> {
-        let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
-        writer.sync().map_err(|source| self.error(source))
+        lock(&self.writer).sync().map_err(|source| self.error(source))
     }
 
     pub fn append(&self, record: &Record) -> Result<(), Error> {
-        let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
-        writer.append(record).map_err(|source| self.error(source))
+        lock(&self.writer).append(record).map_err(|source| self.error(source))
     }
 
-    /// Writes the plan that shows the rows `kept` in place of those to be run; gives the plan that was there and the one
-    /// that is there now.
-    pub fn write_plan(
-        &self,
-        prepared: &Prepared,
-        kept: &mut Kept,
-    ) -> Result<(Option<Plan>, Plan), Error> {
-        provenance::write_plan(&self.path, prepared, kept)
-            .map_err(|source| output_error(&self.path, &source))
-    }
-
-    /// Fills in what version 0.1 lost, and what was deleted, of the provenance.
-    pub fn repair(&self, plan: &Plan, known: &Ledger) -> Result<(), Error> {
-        provenance::repair(&self.path, plan, known)
-            .map_err(|source| output_error(&self.path, &source))
-    }
-
-    /// Adds a run to the provenance.
-    pub fn add_run(
-        &self,
-        part: Option<&str>,
-        plan: &Plan,
-        origin: &Origin<'_>,
-    ) -> Result<(), Error> {
-        provenance::add_run(&self.path, part, plan, origin).map_err(|source| self.error(source))
-    }
-
-    /// `traces/<cell>.jsonl`: one line per iteration.
-    pub fn write_trace(&self, cell: &str, trace: &str) -> Result<(), Error> {
-        if trace.is_empty() {
-            return Ok(());
-        }
-        let folder = self.path.join(ledger::TRACES);
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| ledger::replace(&folder.join(format!("{cell}.jsonl")), trace.as_bytes()))
+    /// Writes a file next to the ledger: `path` starts at the folder.
+    pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        let path = self.path.join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(&self.path))
+            .and_then(|()| ledger::replace(&path, bytes))
             .map_err(|source| self.error(source))
     }
 
-    /// Copies the trace of a cell, if it has one, from another results folder.
-    pub fn take_trace(&self, cell: &str, other: &Path) -> Result<(), Error> {
-        let path = other.join(ledger::TRACES).join(format!("{cell}.jsonl"));
-        match std::fs::read_to_string(path) {
-            Ok(trace) => self.write_trace(cell, &trace),
+    /// Copies a file from another results folder, if it is there.
+    pub fn copy_file(&self, path: &Path, other: &Path) -> Result<(), Error> {
+        match std::fs::read(other.join(path)) {
+            Ok(bytes) => self.write_file(path, &bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(self.error(error)),
         }
-    }
-
-    /// Copies the map of a cell, if it has one, from another results folder.
-    pub fn take_embedding(&self, cell: &str, other: &Path) -> Result<(), Error> {
-        let (from, to) = (Embedding::path(other, cell), Embedding::path(&self.path, cell));
-        if !from.exists() {
-            return Ok(());
-        }
-        let folder = to.parent().unwrap_or(&self.path);
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::read(&from))
-            .and_then(|bytes| ledger::replace(&to, &bytes))
-            .map_err(|error| self.error(error))
     }
 
     /// Where networks under training are kept: `checkpoints/<cell>.safetensors` and, behind an encoder that is
@@ -163,16 +115,6 @@ impl Folder {
     /// The folder of checkpoints, if there is none left in it.
     pub fn remove_checkpoints(&self) {
         let _ = std::fs::remove_dir(self.checkpoints());
-    }
-
-    /// `embeddings/<cell>.json`.
-    pub fn write_embedding(&self, cell: &str, embedding: &Embedding) -> Result<(), Error> {
-        let write = || {
-            let path = Embedding::path(&self.path, cell);
-            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            ledger::replace(&path, &serde_json::to_vec(embedding)?)
-        };
-        write().map_err(|source| self.error(source))
     }
 }
 
@@ -232,7 +174,7 @@ fn locked(path: &Path, ledger: &Path) -> Error {
 }
 
 /// An error before anything was computed.
-fn output_error(path: &Path, source: &io::Error) -> Error {
+pub(super) fn output_error(path: &Path, source: &io::Error) -> Error {
     if source.kind() == io::ErrorKind::InvalidData {
         return Error::input(source.to_string());
     }

@@ -9,8 +9,6 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::cell::Circumstances;
-use super::host;
 use super::{Prepared, Source};
 use crate::data::Split;
 use crate::ledger::provenance::{FILE, SPEC, SPLITS, append, hashes, read_object};
@@ -116,52 +114,22 @@ fn split_entry(source: &Source, number: usize, split: &Split) -> Value {
     entry
 }
 
-/// How a run computes its cells, and from which data.
-pub(super) struct Origin<'a> {
-    pub circumstances: &'a Circumstances,
-    pub jobs: usize,
-    pub started: String,
-    /// Datasets that the run includes and has.
-    pub datasets: Vec<&'a PlannedDataset>,
-}
-
 /// Adds a run to the provenance. A shard has its own file, which `merge` joins with the folder's.
 pub(super) fn add_run(
     folder: &Path,
-    part: Option<&str>,
+    part: Option<String>,
     plan: &Plan,
-    origin: &Origin<'_>,
+    mut entry: Value,
 ) -> io::Result<()> {
-    let Origin { circumstances, jobs, started, datasets } = origin;
-    let mut entry = json!({
-        "version": circumstances.version,
-        "git": circumstances.git,
-        "started": started,
-        "machine": {
-            "host": circumstances.host,
-            "processor": host::processor(),
-            "cores": host::cores(),
-            "system": std::env::consts::OS,
-            "architecture": std::env::consts::ARCH,
-        },
-        "jobs": jobs,
-        "threads": circumstances.threads,
-        "data": hashes(datasets.iter().copied()),
-    });
-    if let Some(part) = part {
-        entry["shard"] = json!(part);
-    }
     let own = folder.join(FILE);
-    match part {
-        None => append(&own, plan, entry),
-        Some(part) => {
-            let shard = folder.join(SHARDS).join(format!("{part}.{FILE}"));
-            if !own.exists() {
-                append(&own, plan, entry.clone())?;
-            }
-            append(&shard, plan, entry)
-        }
+    let Some(part) = part else {
+        return append(&own, plan, entry);
+    };
+    entry["shard"] = json!(part);
+    if !own.exists() {
+        append(&own, plan, entry.clone())?;
     }
+    append(&folder.join(SHARDS).join(format!("{part}.{FILE}")), plan, entry)
 }
 
 /// Fills in hashes that version 0.1 lost when it ran without the data, and writes a provenance that is missing from

@@ -1,7 +1,7 @@
 //! Whether a results folder has what an experiment wants recorded of a cell.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -25,13 +25,18 @@ pub fn is_missing(plan: &Plan, cell: &PlannedCell, dir: &Path) -> bool {
         || (wants(Recording::Embedding) && has_map && !Embedding::path(dir, &cell.cell).exists())
 }
 
+/// Where the trace of a cell lies in a results folder.
+pub(super) fn trace_path(cell: &str) -> PathBuf {
+    PathBuf::from(format!("{TRACES}/{cell}.jsonl"))
+}
+
 /// Whether the hypothesis of a network has a representation of its own.
 fn has_z(network: &Value) -> bool {
     network["hypothesis"] != "phi"
 }
 
 fn has_accuracies(dir: &Path, cell: &str) -> bool {
-    let text = fs::read_to_string(dir.join(TRACES).join(format!("{cell}.jsonl")));
+    let text = fs::read_to_string(dir.join(trace_path(cell)));
     let first = text.ok().and_then(|text| {
         let first: Value = serde_json::from_str(text.lines().next()?).ok()?;
         Some(first)

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::folder::Folder;
 use super::{Prepared, RunOptions, recorded};
 use crate::error::Error;
-use crate::ledger::{Ledger, Record, Status};
+use crate::ledger::{Embedding, Ledger, Record, Status};
 
 /// Adds to `folder` what the results folder `other` knows of cells of the plan and `known` lacks;
 /// says how many that were. Cells of which the experiment wants something recorded that `other` lacks are run.
@@ -40,8 +40,9 @@ pub fn take_over(
             label: plan.methods[cell.method].label.clone(),
             ..record.clone()
         };
-        folder.take_trace(&cell.cell, other)?;
-        folder.take_embedding(&cell.cell, other)?;
+        for file in [recorded::trace_path(&cell.cell), Embedding::path(Path::new(""), &cell.cell)] {
+            folder.copy_file(&file, other)?;
+        }
         folder.append(&record)?;
         known.insert(record);
         taken += 1;

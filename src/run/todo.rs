@@ -2,25 +2,27 @@
 
 use std::collections::HashMap;
 
-use super::schedule::Group;
+use super::job::Job;
 use super::{Prepared, RunOptions, cost};
-use crate::ledger::{Ledger, Status};
+use crate::ledger::{Ledger, PlannedCell, Status};
 
 /// The cells a run still has to work on.
-pub struct Todo {
-    pub groups: Vec<Group>,
+#[derive(Default)]
+pub(super) struct Todo {
+    pub jobs: Vec<Job>,
     /// Cells that do not fit into the memory, with the reason.
-    pub skipped: Vec<(usize, String)>,
-    pub cells: usize,
-    pub resumed: usize,
+    pub skipped: Vec<(PlannedCell, String)>,
+    /// Number of cells that are done.
+    pub done: usize,
+    /// Estimated operations of all jobs.
     pub work: f64,
 }
 
 impl Todo {
     pub fn new(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Self {
         let plan = &prepared.plan;
-        let mut todo = Self { groups: vec![], skipped: vec![], cells: 0, resumed: 0, work: 0.0 };
-        let mut groups: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
+        let mut todo = Self::default();
+        let mut jobs: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
         for index in options.part.cells(plan) {
             let cell = &plan.cells[index];
             let last = known.get(&cell.cell);
@@ -30,45 +32,43 @@ impl Todo {
                 Status::Skipped => false,
             });
             if is_settled {
-                todo.resumed += 1;
+                todo.done += 1;
                 continue;
             }
-            // Whether the data is here is a fact of this machine, so the ledger keeps quiet about it.
+            // Whether the data is here is a fact of this machine, so it is not recorded.
             if prepared.sources[cell.dataset].is_none() {
                 continue;
             }
             let estimate = cost::cell(prepared, cell);
-            let needs = estimate.bytes;
-            if needs > options.memory {
-                let reason = too_large(needs, options.memory);
-                // What the ledger already says in the same words is not said again.
-                let is_known = last.is_some_and(|record| {
-                    record.status == Status::Skipped && record.error.as_ref() == Some(&reason)
-                });
-                if is_known {
-                    todo.resumed += 1;
-                } else {
-                    todo.cells += 1;
-                    todo.skipped.push((index, reason));
+            if estimate.bytes > options.memory {
+                let reason = too_large(estimate.bytes, options.memory);
+                // A reason that is recorded already is not recorded again.
+                let is_known = last.is_some_and(|record| record.error.as_ref() == Some(&reason));
+                match is_known {
+                    true => todo.done += 1,
+                    false => todo.skipped.push((cell.clone(), reason)),
                 }
                 continue;
             }
-            todo.cells += 1;
             todo.work += estimate.flops;
             // Networks share no kernel matrix, so several devices train them at the same time.
             let is_network = prepared.candidates[cell.method].entry.is_network;
             let apart = (is_network && options.devices.len() > 1).then_some(index);
-            let key = (cell.dataset, cell.split, apart);
-            let at = *groups.entry(key).or_insert_with(|| {
+            let at = *jobs.entry((cell.dataset, cell.split, apart)).or_insert_with(|| {
                 let (dataset, split) = (cell.dataset, cell.split);
-                todo.groups.push(Group { dataset, split, cells: Vec::new(), bytes: 0.0 });
-                todo.groups.len() - 1
+                todo.jobs.push(Job { dataset, split, ..Job::default() });
+                todo.jobs.len() - 1
             });
-            let group = &mut todo.groups[at];
-            group.cells.push(index);
-            group.bytes = group.bytes.max(needs);
+            let job = &mut todo.jobs[at];
+            job.cells.push(cell.clone());
+            job.bytes = job.bytes.max(estimate.bytes);
         }
         todo
+    }
+
+    /// The cells of all jobs.
+    pub fn open(&self) -> impl Iterator<Item = &PlannedCell> {
+        self.jobs.iter().flat_map(|job| &job.cells)
     }
 }
 

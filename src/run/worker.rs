@@ -1,25 +1,22 @@
-//! Cells in processes of their own, so that one that hangs or dies takes nothing with it.
+//! Jobs in child processes, so that a cell that hangs or dies takes nothing with it.
 //!
-//! A worker is this program again, started with the command `worker`. It reads one JSON request per
-//! line from its standard input, a cell each, and answers on its standard output. Only the process
-//! that started it writes to the ledger. A worker that dies, or works on a cell for too long and is
-//! killed, fails that cell; the next cell starts a new one.
+//! A child is this program again, started with the command `worker`. It reads one job per line from its standard
+//! input and writes one event per line to its standard output. Only the process that started it writes to the
+//! ledger. If a child dies, or a cell takes too long, that cell fails, and a new child gets the rest of the job.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{self, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::beside::Beside;
-use super::cell::Circumstances;
-use crate::event::Epochs;
-use crate::ledger::{Embedding, Record, Selection};
-use crate::spec::Experiment;
+use super::Prepared;
+use super::job::{Done, Emit, Job, JobEvent, RunContext, Stop, blank, timestamp};
+use crate::error::Error;
 
-/// How to run cells in processes of their own.
+/// How to run cells in child processes.
 #[derive(Clone, Debug)]
 pub struct Isolation {
     /// This program.
@@ -30,197 +27,143 @@ pub struct Isolation {
     pub timeout: Option<Duration>,
 }
 
-/// The first line a worker reads.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Setup {
-    pub experiment: Experiment,
-    pub circumstances: Circumstances,
-    pub data: Option<PathBuf>,
-}
+/// A line that a child writes: what happens to the current cell, or why it cannot begin.
+pub(super) type Answer = Result<JobEvent, String>;
 
-/// Every other line it reads: a cell, by its place in the experiment.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Request {
-    pub cell: String,
-    pub dataset: usize,
-    pub method: usize,
-    pub split: usize,
-    /// A choice of parameters made once per dataset, where it is known.
-    pub selection: Option<Selection>,
-}
-
-/// What it writes.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
-    /// The data is loaded and the cell begins: from now on its time counts.
-    Started,
-    /// The network under training ended an epoch.
-    Epoch(Epochs),
-    /// The cell ended, well or not.
-    Ended(Box<Done>),
-    /// The cell cannot be started.
-    Refused(String),
-}
-
-/// A cell that ended, and the files next to its record.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Done {
-    pub record: Record,
-    /// One line of JSON per iteration.
-    pub trace: String,
-    pub embedding: Option<Embedding>,
-}
-
-impl Done {
-    pub fn new(record: Record, beside: Beside) -> Self {
-        let line = |row| serde_json::to_string(row).expect("a row is numbers") + "\n";
-        Self { record, trace: beside.trace.iter().map(line).collect(), embedding: beside.embedding }
-    }
-}
-
-/// Why a cell has no record of its own.
-#[derive(Debug)]
-pub(super) enum Loss {
-    /// No process could be started.
-    NoWorker(io::Error),
-    /// The cell failed, for this reason.
-    Failed(String),
-}
-
-/// A process that runs cells; started when the first comes, and again after it died.
+/// Has a child process run jobs. The first job starts it, and the next one after it died.
 pub(super) struct Worker<'a> {
+    prepared: &'a Prepared,
     isolation: &'a Isolation,
-    setup: &'a Setup,
-    running: Option<Running>,
-}
-
-struct Running {
-    process: Child,
-    requests: ChildStdin,
-    answers: Receiver<Answer>,
+    context: &'a RunContext,
+    child: Option<Child>,
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(isolation: &'a Isolation, setup: &'a Setup) -> Self {
-        Self { isolation, setup, running: None }
+    pub fn new(prepared: &'a Prepared, isolation: &'a Isolation, context: &'a RunContext) -> Self {
+        Self { prepared, isolation, context, child: None }
     }
 
-    /// What networks are trained on there.
-    pub fn device(&self) -> &str {
-        &self.setup.circumstances.device
-    }
-
-    /// Has one cell run.
-    pub fn run(&mut self, request: &Request, on_epoch: &dyn Fn(Epochs)) -> Result<Done, Loss> {
-        let timeout = self.isolation.timeout;
-        let mut running = match self.running.take() {
-            Some(running) => running,
-            None => self.start()?,
-        };
-        match running.ask(request, timeout, on_epoch) {
-            Ok(answer) => {
-                self.running = Some(running);
-                Ok(answer)
-            }
-            Err(end) => {
-                let status = running.stop();
-                Err(Loss::Failed(match (end, timeout) {
-                    (End::Refused(reason), _) => reason,
-                    (End::TooLong, Some(limit)) => format!(
-                        "took longer than --cell-timeout {} and was stopped",
-                        humantime::format_duration(limit)
-                    ),
-                    _ => format!("its worker process {}", ending(status)),
-                }))
+    /// Does the same as [`run_job`](super::job::run_job).
+    pub fn run_job(&mut self, job: &Job, emit: Emit<'_>) -> Result<(), Stop> {
+        let mut left = job.clone();
+        while !left.cells.is_empty() {
+            let mut begun = SystemTime::now();
+            if let Err(reason) = self.send(&mut left, &mut begun, emit)? {
+                let cell = left.cells.remove(0);
+                let mut record = blank(self.prepared, &cell, self.context);
+                record.started = timestamp(begun);
+                record.error = Some(reason);
+                emit(&cell, JobEvent::Done(Box::new(Done { record, files: Vec::new() })))?;
             }
         }
+        Ok(())
     }
 
-    fn start(&self) -> Result<Running, Loss> {
-        let start = || {
-            let mut process = Command::new(&self.isolation.program)
-                .arg("worker")
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()?;
-            let (Some(requests), Some(answers)) = (process.stdin.take(), process.stdout.take())
-            else {
-                return Err(io::Error::other("a worker process without pipes"));
-            };
-            let (sender, receiver) = channel();
-            std::thread::spawn(move || {
-                for line in BufReader::new(answers).lines().map_while(Result::ok) {
-                    let Ok(answer) = serde_json::from_str(&line) else {
-                        break;
-                    };
-                    if sender.send(answer).is_err() {
-                        break;
+    /// Sends a job to the child and removes the cells that end from it. Gives the reason if the cell that is then
+    /// the first is lost; it has begun at `begun`.
+    fn send(
+        &mut self,
+        left: &mut Job,
+        begun: &mut SystemTime,
+        emit: Emit<'_>,
+    ) -> Result<Result<(), String>, Stop> {
+        let mut child = match self.child.take() {
+            Some(child) => child,
+            None => self.start().map_err(|error| {
+                Error::failed(format!("failed to start a worker process: {error}"))
+            })?,
+        };
+        // A child that cannot read the job is found dead below.
+        let _ = child.write(left);
+        let mut deadline = None;
+        while let Some(cell) = left.cells.first() {
+            match child.answer(deadline) {
+                Ok(Ok(event)) => {
+                    let is_done = matches!(event, JobEvent::Done(_));
+                    if matches!(event, JobEvent::Started) {
+                        *begun = SystemTime::now();
+                        deadline = self.isolation.timeout.map(|limit| Instant::now() + limit);
+                    }
+                    emit(cell, event)?;
+                    if is_done {
+                        left.cells.remove(0);
+                        deadline = None;
                     }
                 }
-            });
-            Ok(Running { process, requests, answers: receiver })
-        };
-        let mut running = start().map_err(Loss::NoWorker)?;
-        // A worker that cannot even read this is found dead at the first request.
-        let _ = running.send(self.setup);
-        Ok(running)
-    }
-}
-
-impl Drop for Worker<'_> {
-    fn drop(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.stop();
-        }
-    }
-}
-
-/// Why no record came.
-enum End {
-    Refused(String),
-    TooLong,
-    Died,
-}
-
-impl Running {
-    fn ask(
-        &mut self,
-        request: &Request,
-        limit: Option<Duration>,
-        on_epoch: &dyn Fn(Epochs),
-    ) -> Result<Done, End> {
-        self.send(request).map_err(|_| End::Died)?;
-        let mut deadline = None;
-        loop {
-            let answer = match deadline {
-                Some(end) => (self.answers)
-                    .recv_timeout(Instant::saturating_duration_since(&end, Instant::now())),
-                None => (self.answers.recv()).map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match answer {
-                Ok(Answer::Started) => deadline = limit.map(|limit| Instant::now() + limit),
-                Ok(Answer::Epoch(epochs)) => on_epoch(epochs),
-                Ok(Answer::Ended(done)) => return Ok(*done),
-                Ok(Answer::Refused(reason)) => return Err(End::Refused(reason)),
-                Err(RecvTimeoutError::Timeout) => return Err(End::TooLong),
-                Err(RecvTimeoutError::Disconnected) => return Err(End::Died),
+                Ok(Err(reason)) => return Ok(Err(reason)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(Err(format!("its worker process {}", ending(child.end()))));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let limit = self.isolation.timeout.unwrap_or_default();
+                    let limit = humantime::format_duration(limit);
+                    let reason = format!("took longer than --cell-timeout {limit} and was stopped");
+                    return Ok(Err(reason));
+                }
             }
         }
+        self.child = Some(child);
+        Ok(Ok(()))
     }
 
-    fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+    fn start(&self) -> io::Result<Child> {
+        let mut process = Command::new(&self.isolation.program)
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err(io::Error::other("a worker process without pipes"));
+        };
+        let (sender, answers) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let Ok(answer) = serde_json::from_str(&line) else {
+                    break;
+                };
+                if sender.send(answer).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut child = Child { process, input, answers };
+        let experiment = &self.prepared.plan.experiment;
+        let _ = child.write(&(experiment, self.context, &self.isolation.data));
+        Ok(child)
+    }
+}
+
+struct Child {
+    process: process::Child,
+    input: ChildStdin,
+    answers: Receiver<Answer>,
+}
+
+impl Child {
+    fn write(&mut self, message: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
-        self.requests.write_all(&line)?;
-        self.requests.flush()
+        self.input.write_all(&line)
     }
 
-    /// Ends the process, if it has not ended by itself, and tells how it did.
-    fn stop(mut self) -> Option<ExitStatus> {
-        // It has closed its output or been given up, so there is nothing to wait for but its end;
-        // one that died by itself keeps its own status.
+    fn answer(&self, deadline: Option<Instant>) -> Result<Answer, RecvTimeoutError> {
+        match deadline {
+            None => self.answers.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(end) => self.answers.recv_timeout(end.saturating_duration_since(Instant::now())),
+        }
+    }
+
+    /// Ends the process, if it has not ended by itself, and gives its status.
+    fn end(&mut self) -> Option<ExitStatus> {
+        // A process that died by itself keeps its own status.
         let _ = self.process.kill();
         self.process.wait().ok()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -1,0 +1,121 @@
+//! Which jobs run in parallel: as many as there are workers and as fit into memory.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use super::job::Job;
+use super::lock;
+
+/// Hands out jobs within a memory budget.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    pending: VecDeque<Job>,
+    free_bytes: f64,
+    running: usize,
+    closed: bool,
+}
+
+impl Queue {
+    /// A job that needs more than `budget` on its own must not be in `jobs`.
+    pub fn new(jobs: Vec<Job>, budget: f64) -> Self {
+        let state = State { pending: jobs.into(), free_bytes: budget, running: 0, closed: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// The first job that fits now; waits while others hold the memory. `None` when all is done.
+    pub fn take(&self) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if state.closed || state.pending.is_empty() {
+                return None;
+            }
+            let free = state.free_bytes;
+            let first = state.pending.iter().position(|job| job.bytes <= free);
+            // Alone a job always fits, even if sums and differences have left a rounding error.
+            if let Some(at) = first.or((state.running == 0).then_some(0)) {
+                let job = state.pending.remove(at)?;
+                state.free_bytes -= job.bytes;
+                state.running += 1;
+                return Some(job);
+            }
+            state = self.changed.wait(state).unwrap_or_else(|poison| poison.into_inner());
+        }
+    }
+
+    /// Gives a job's memory back.
+    pub fn finish(&self, job: &Job) {
+        let mut state = self.lock();
+        state.free_bytes += job.bytes;
+        state.running -= 1;
+        self.changed.notify_all();
+    }
+
+    /// No further jobs are handed out.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(dataset: usize, bytes: f64) -> Job {
+        Job { dataset, bytes, ..Job::default() }
+    }
+
+    #[test]
+    fn a_job_that_does_not_fit_is_overtaken_not_lost() {
+        let queue = Queue::new(vec![job(0, 6.0), job(1, 6.0), job(2, 3.0)], 10.0);
+        let first = queue.take().unwrap();
+        assert_eq!(first.dataset, 0);
+        assert_eq!(queue.take().unwrap().dataset, 2);
+        queue.finish(&first);
+        assert_eq!(queue.take().unwrap().dataset, 1);
+        assert!(queue.take().is_none());
+    }
+
+    #[test]
+    fn rounding_keeps_no_job_waiting_for_ever() {
+        let (budget, part) = (0.9, 0.2);
+        let queue = Queue::new(vec![job(0, part), job(1, part), job(2, budget)], budget);
+        let (first, second) = (queue.take().unwrap(), queue.take().unwrap());
+        queue.finish(&first);
+        queue.finish(&second);
+        let free = queue.lock().free_bytes;
+        assert!(free < budget, "this test is about a shortfall, not {free}");
+        assert_eq!(queue.take().unwrap().dataset, 2);
+    }
+
+    #[test]
+    fn memory_that_is_held_keeps_others_waiting() {
+        let queue = Queue::new(vec![job(0, 6.0), job(1, 6.0)], 10.0);
+        let first = queue.take().unwrap();
+        std::thread::scope(|scope| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let queue = &queue;
+            scope.spawn(move || sender.send(queue.take().map(|job| job.dataset)));
+            // Whatever the thread does in the meantime, it cannot have been given the second job.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(receiver.try_recv().is_err());
+            queue.finish(&first);
+            assert_eq!(receiver.recv(), Ok(Some(1)));
+        });
+    }
+
+    #[test]
+    fn a_closed_queue_hands_out_nothing() {
+        let queue = Queue::new(vec![job(0, 1.0)], 10.0);
+        queue.close();
+        assert!(queue.take().is_none());
+    }
+}

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use npsvcpp::Event;
 use npsvcpp::data::Store;
 use npsvcpp::ledger::{self, Plan, Tally};
-use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::render;
 use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions};
 use npsvcpp::spec::Spec;
@@ -288,14 +287,7 @@ fn options(
 /// Refuses devices that this build or this machine lacks.
 fn refuse_devices(devices: &[String]) -> Result<(), Failure> {
     for device in devices {
-        run::require_device(device).map_err(|reason| {
-            Failure::input(match reason {
-                run::NoDevice::NotBuilt => format!("--device {device} {NEEDS_DEEP}"),
-                run::NoDevice::NotFound(reason) => {
-                    format!("--device {device}: {reason}, expected cpu or a device it finds")
-                }
-            })
-        })?;
+        run::require_device(device).map_err(Failure::input)?;
     }
     Ok(())
 }

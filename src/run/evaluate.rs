@@ -20,7 +20,8 @@ pub(super) struct Fold<'a> {
     pub train: &'a [usize],
     pub test: &'a [usize],
     pub threads: usize,
-    kernel: OnceLock<Result<Kernel, String>>,
+    /// Empty until the first kernel method.
+    pub kernel: OnceLock<Result<Kernel, String>>,
 }
 
 /// The kernel values of a fold, computed when the first kernel method needs them.
@@ -31,17 +32,7 @@ pub(super) struct Kernel {
     pub seconds: f64,
 }
 
-impl<'a> Fold<'a> {
-    pub fn new(
-        experiment: &'a Experiment,
-        source: &'a Source,
-        train: &'a [usize],
-        test: &'a [usize],
-        threads: usize,
-    ) -> Self {
-        Self { experiment, source, train, test, threads, kernel: OnceLock::new() }
-    }
-
+impl Fold<'_> {
     pub fn kernel(&self) -> Result<&Kernel, String> {
         let make = || {
             let set = self.source.training_set(self.experiment, self.train, self.threads)?;
@@ -52,11 +43,6 @@ impl<'a> Fold<'a> {
             Ok(Kernel { set, cross, seconds: begun.elapsed().as_secs_f64() })
         };
         self.kernel.get_or_init(make).as_ref().map_err(String::clone)
-    }
-
-    /// The kernel values, if they were computed.
-    pub fn known_kernel(&self) -> Option<&Kernel> {
-        self.kernel.get()?.as_ref().ok()
     }
 
     /// Percent of the test samples predicted correctly, over samples and over classes.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
 
 use npsvc::Seed;
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::{FitContext, Fold, evaluate};
-use super::{Prepared, embedding, host, recorded, select};
+use super::{Prepared, embedding, host, reuse, select};
 use crate::error::Error;
 use crate::event::Epochs;
 use crate::ledger::{Embedding, PlannedCell, Record, Selection, Status};
@@ -48,15 +49,11 @@ pub(super) enum JobEvent {
     /// The network under training ended an epoch.
     Epoch(Epochs),
     /// The cell ended, well or not.
-    Done(Box<Done>),
+    Done { record: Box<Record>, files: Files },
 }
 
-/// The record of a cell, and its other files: paths in the results folder with their contents.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Done {
-    pub record: Record,
-    pub files: Vec<(PathBuf, String)>,
-}
+/// The files of a cell next to its record: paths in the results folder with their contents.
+pub(super) type Files = Vec<(PathBuf, String)>;
 
 /// Why a job does not continue.
 pub(super) enum Stop {
@@ -86,8 +83,14 @@ pub(super) fn run_job(
         return Ok(());
     };
     let split = &source.splits[job.split];
-    let experiment = &prepared.plan.experiment;
-    let fold = Fold::new(experiment, source, &split.train, &split.test, context.threads);
+    let fold = Fold {
+        experiment: &prepared.plan.experiment,
+        source,
+        train: &split.train,
+        test: &split.test,
+        threads: context.threads,
+        kernel: OnceLock::new(),
+    };
     let mut chosen = job.chosen.clone();
     for cell in &job.cells {
         emit(cell, JobEvent::Started)?;
@@ -104,22 +107,13 @@ pub(super) fn run_job(
         .unwrap_or_else(|panic| {
             Err(format!("the method panicked: {}", wording::panic_text(&*panic)))
         });
-        let files = match outcome {
-            Ok(files) => files,
-            Err(reason) => {
-                record.error = Some(reason);
-                Vec::new()
-            }
-        };
-        if let Some(kernel) = fold.known_kernel().filter(|_| !runner.is_network()) {
-            record.kernel_seconds = Some(kernel.seconds);
-            let factor = kernel.set.factor();
-            record.factor_rank = factor.map(|factor| factor.rank);
-            record.factor_error = factor.map(|factor| factor.error);
-        }
+        let files = outcome.unwrap_or_else(|reason| {
+            record.error = Some(reason);
+            Vec::new()
+        });
         let peak = memory::peak().filter(|_| is_measured);
         record.peak_mb = peak.map(|bytes| bytes as f64 / f64::from(1 << 20));
-        emit(cell, JobEvent::Done(Box::new(Done { record, files })))?;
+        emit(cell, JobEvent::Done { record: Box::new(record), files })?;
     }
     Ok(())
 }
@@ -133,38 +127,33 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn is_network(&self) -> bool {
-        self.prepared.candidates[self.cell.method].entry.is_network
-    }
-
     /// Chooses parameters if there is a choice, fits, predicts and scores. Gives the files next to the record.
     fn run(
         &self,
         record: &mut Record,
         chosen: &mut BTreeMap<usize, Selection>,
         on_epoch: &dyn Fn(Epochs),
-    ) -> Result<Vec<(PathBuf, String)>, String> {
+    ) -> Result<Files, String> {
         let Self { prepared, cell, fold, context } = *self;
         self.choose(record, chosen)?;
         let point = record.selection.as_ref().map_or(0, |selection| selection.chosen);
         let points = &prepared.candidates[cell.method].points;
         let point = points.get(point).ok_or("the choice on record is not in the grid")?;
         record.params = point.params.clone();
+        if point.criterion().is_none() {
+            let kernel = fold.kernel()?;
+            record.kernel_seconds = Some(kernel.seconds);
+            let factor = kernel.set.factor();
+            record.factor_rank = factor.map(|factor| factor.rank);
+            record.factor_error = factor.map(|factor| factor.error);
+        }
         // Only the first split is recorded.
         let wanted = &prepared.plan.experiment.record;
         let recordings: &[Recording] = if cell.split == 0 { wanted } else { &[] };
-        let checkpoint = context.checkpoints.join(format!("{}.safetensors", cell.cell));
-        let evaluation = evaluate(
-            point,
-            fold,
-            FitContext {
-                seed: &fit_seed(prepared, cell),
-                device: &context.device,
-                checkpoint: Some(checkpoint),
-                recordings,
-                on_epoch,
-            },
-        )?;
+        let checkpoint = Some(context.checkpoints.join(format!("{}.safetensors", cell.cell)));
+        let (seed, device) = (&fit_seed(prepared, cell), &context.device);
+        let how = FitContext { seed, device, checkpoint, recordings, on_epoch };
+        let evaluation = evaluate(point, fold, how)?;
         let (accuracy, balanced_accuracy) = fold.accuracies(&evaluation.predicted);
         record.accuracy = Some(accuracy);
         record.balanced_accuracy = Some(balanced_accuracy);
@@ -175,9 +164,9 @@ impl Runner<'_> {
         if !evaluation.trace.is_empty() {
             let line = |row| serde_json::to_string(row).expect("a row is numbers") + "\n";
             let text = evaluation.trace.iter().map(line).collect();
-            files.push((recorded::trace_path(&cell.cell), text));
+            files.push((reuse::trace_path(&cell.cell), text));
         }
-        let seed = seed(prepared, cell, "embedding", cell.split, "t-sne");
+        let seed = self::seed(prepared, cell, "embedding", cell.split).child("t-sne");
         let map = evaluation.representation.and_then(|z| embedding::embedding(fold, &z, &seed));
         if let Some(map) = map {
             let text = serde_json::to_string(&map).expect("a map is numbers");
@@ -210,7 +199,7 @@ impl Runner<'_> {
             SelectOn::Test => "fit",
             SelectOn::Training | SelectOn::Validation => "select",
         };
-        let seed = seed(prepared, cell, purpose, split, candidates.entry.info.name);
+        let seed = seed(prepared, cell, purpose, split).child(candidates.entry.info.name);
         let begun = Instant::now();
         let found = select::select(settings, candidates, fold, split, &seed, &context.device);
         record.select_seconds = Some(begun.elapsed().as_secs_f64());
@@ -223,22 +212,16 @@ impl Runner<'_> {
     }
 }
 
-/// The seed of a purpose on a split; the same for every entry of a method.
-fn seed(
-    prepared: &Prepared,
-    cell: &PlannedCell,
-    purpose: &str,
-    split: usize,
-    method: &str,
-) -> Seed {
+/// The seed of a purpose on a split.
+fn seed(prepared: &Prepared, cell: &PlannedCell, purpose: &str, split: usize) -> Seed {
     let name = &prepared.plan.datasets[cell.dataset].name;
-    prepared.seed.child(purpose).child(name).child(split.to_string()).child(method)
+    prepared.seed.child(purpose).child(name).child(split.to_string())
 }
 
-/// The seed of a cell's last fit.
+/// The seed of a cell's last fit; the same for every entry of a method.
 fn fit_seed(prepared: &Prepared, cell: &PlannedCell) -> Seed {
     let method = prepared.candidates[cell.method].entry.info.name;
-    let seed = seed(prepared, cell, "fit", cell.split, method);
+    let seed = seed(prepared, cell, "fit", cell.split).child(method);
     match cell.training_seed {
         0 => seed,
         number => seed.child("training").child(number.to_string()),

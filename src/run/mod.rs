@@ -10,14 +10,11 @@ mod job;
 mod network;
 mod provenance;
 mod queue;
-mod recorded;
 mod reuse;
 mod select;
-mod serve;
 mod session;
 pub mod slurm;
 mod status;
-mod todo;
 mod worker;
 
 pub use crate::plan::{
@@ -26,15 +23,14 @@ pub use crate::plan::{
 };
 pub use crate::spec::Candidates;
 pub use folder::refuse_locked;
-pub use fresh::{Comparison, compare, is_set_aside, set_aside, take_set_aside};
-pub use network::{NoDevice, require_device};
+pub use fresh::{compare, is_set_aside, set_aside, take_set_aside};
+pub use network::require_device;
 pub use provenance::describe as write_plan;
-pub use serve::serve;
 pub use status::{FolderStatus, folder_status};
-pub use worker::Isolation;
+pub use worker::{Isolation, serve};
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
@@ -45,9 +41,8 @@ use crate::ledger::{self, Ledger, Plan, Status, Tally};
 use crate::memory;
 use crate::plan::{self, Kept, cost};
 use folder::{Folder, output_error};
-use queue::Queue;
+use queue::{Queue, Todo};
 use session::{Session, State};
-use todo::Todo;
 
 /// How to run, all defaults resolved.
 #[derive(Clone, Debug)]
@@ -114,7 +109,9 @@ pub fn run(
         reused += cells;
     }
     let todo = Todo::new(prepared, options, &known);
-    events(Event::Unrecorded { cells: unrecorded(&prepared.plan, &known, &options.out) });
+    let done = prepared.plan.cells.iter().filter(|cell| known.is_done(&cell.cell));
+    let unrecorded = done.filter(|cell| reuse::lacks(&prepared.plan, cell, &options.out));
+    events(Event::Unrecorded { cells: unrecorded.count() });
     let mut kept = kept_rows(prepared, options, &known);
     let write_error = |source| output_error(&options.out, &source);
     let (before, shown) =
@@ -167,26 +164,12 @@ fn included(prepared: &Prepared, options: &RunOptions) -> BTreeSet<usize> {
 /// Rows that the folder keeps although their data changed: those of which the new data has no finished cell yet, and
 /// those that this run does not include.
 fn kept_rows(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Kept {
-    let mut kept: Kept = prepared.changed.iter().cloned().collect();
-    if kept.is_empty() {
-        return kept;
-    }
     let included = included(prepared, options);
-    for cell in &prepared.plan.cells {
-        if included.contains(&cell.dataset) && known.is_done(&cell.cell) {
-            kept.remove(&cell.dataset);
-        }
-    }
-    kept
-}
-
-/// Cells that are done, but not with what the experiment wants recorded.
-fn unrecorded(plan: &Plan, known: &Ledger, dir: &Path) -> usize {
-    if plan.experiment.record.is_empty() {
-        return 0;
-    }
-    let cells = plan.cells.iter().filter(|cell| known.is_done(&cell.cell));
-    cells.filter(|cell| recorded::is_missing(plan, cell, dir)).count()
+    let is_begun = |dataset: usize| {
+        let mut cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == dataset);
+        included.contains(&dataset) && cells.any(|cell| known.is_done(&cell.cell))
+    };
+    prepared.changed.iter().filter(|(dataset, _)| !is_begun(*dataset)).cloned().collect()
 }
 
 /// How the planned cells ended, and how many of each dataset cannot run.

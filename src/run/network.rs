@@ -13,28 +13,19 @@ use crate::{
     event::Epochs,
     methods::TraceRow,
     networks::{self, NetworkFit, Samples, TrainError, TrainOptions, TrainedNetwork, TrainingData},
-    plan::Source,
     spec::Recording,
 };
 
-/// Why networks cannot be trained on a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoDevice {
-    /// This build trains no networks.
-    NotBuilt,
-    /// This machine lacks the device, for this reason.
-    NotFound(String),
-}
-
-/// Checks that networks can be trained on `name`, `cpu` or `cuda:N`.
-pub fn require_device(name: &str) -> Result<(), NoDevice> {
+/// Checks that this build and this machine can train networks on `name`, `cpu` or `cuda:N`.
+pub fn require_device(name: &str) -> Result<(), String> {
     if name == "cpu" {
         return Ok(());
     }
     #[cfg(not(feature = "deep"))]
-    return Err(NoDevice::NotBuilt);
+    return Err(format!("--device {name} {NEEDS_DEEP}"));
     #[cfg(feature = "deep")]
-    networks::find_device(name).map_err(NoDevice::NotFound)
+    networks::find_device(name)
+        .map_err(|reason| format!("--device {name}: {reason}, expected cpu or a device it finds"))
 }
 
 /// Measures the epochs of a training. Those in which the encoder learns take much longer than the others.
@@ -83,7 +74,11 @@ pub(super) fn fit(
     fold: &Fold<'_>,
     context: FitContext<'_>,
 ) -> Result<Evaluation, String> {
-    let explain = |error| explain(fold.source, &error);
+    // A class is called what the data calls it.
+    let explain = |error| match error {
+        TrainError::EmptyClass { class } => fold.source.empty_class(class),
+        other => other.to_string(),
+    };
     let dataset = &fold.source.dataset;
     let (samples, test) = (samples(dataset, fold.train), samples(dataset, fold.test));
     let encoder = dataset.encoder.as_ref();
@@ -129,15 +124,6 @@ fn samples(dataset: &Dataset, indices: &[usize]) -> Samples {
         x: dataset.x.select(ndarray::Axis(0), indices),
         y: indices.iter().map(|&i| dataset.y[i]).collect(),
         images: images.map(|images| images.select(indices)),
-    }
-}
-
-/// Why a training failed, with the class called what the data calls it.
-#[cfg(feature = "deep")]
-fn explain(source: &Source, error: &TrainError) -> String {
-    match error {
-        TrainError::EmptyClass { class } => source.empty_class(*class),
-        other => other.to_string(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! All points of a grid share a fold's kernel matrix. The test samples are never seen, except with
 //! `on: test`, which every rendering warns of.
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use npsvc::Seed;
@@ -49,7 +50,7 @@ pub(super) fn select(
     device: &str,
 ) -> Result<Selection, String> {
     let begun = Instant::now();
-    let Fold { experiment, source, threads, .. } = *outer;
+    let source = outer.source;
     let rounds = rounds(settings, source, split, seed);
     let tried = |point: &Point| Tried { params: point.params.clone(), ..Tried::default() };
     let mut points: Vec<Tried> = candidates.points.iter().map(tried).collect();
@@ -60,7 +61,8 @@ pub(super) fn select(
         };
         let alive: Vec<usize> = (0..points.len()).filter(|&i| is_alive(&points[i])).collect();
         let left: Vec<&Point> = alive.iter().map(|&index| &candidates.points[index]).collect();
-        let fold = Fold::new(experiment, source, &round.fit, &round.score, threads);
+        let (train, test) = (&round.fit[..], &round.score[..]);
+        let fold = Fold { train, test, kernel: OnceLock::new(), ..*outer };
         let predictions = predict_all(&left, &fold, &seed, device);
         for (&index, predicted) in alive.iter().zip(predictions) {
             match predicted {

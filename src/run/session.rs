@@ -1,14 +1,13 @@
 //! A run in progress: hands jobs to workers and records what they compute.
 
 use std::collections::{BTreeMap, HashMap};
-use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
 use super::folder::Folder;
-use super::job::{Done, Job, JobEvent, RunContext, Stop, blank, run_job};
+use super::job::{Job, JobEvent, RunContext, Stop, blank, run_job};
 use super::queue::Queue;
 use super::worker::Worker;
 use super::{Prepared, RunOptions, cost, host, included, lock, provenance, thread_pool};
@@ -79,10 +78,8 @@ impl Session<'_> {
         std::thread::scope(|scope| {
             let start = |worker| scope.spawn(move || self.take_jobs(worker));
             let workers: Vec<_> = (0..self.jobs).map(start).collect();
-            let ends = workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|p| resume_unwind(p)));
-            ends.collect()
+            let mut workers = workers.into_iter();
+            workers.try_for_each(|worker| worker.join().expect("a thread of a run does not panic"))
         })
     }
 
@@ -142,13 +139,12 @@ impl Session<'_> {
                 }));
                 return Ok(());
             }
-            JobEvent::Done(done) => {
-                let Done { record, files } = *done;
+            JobEvent::Done { record, files } => {
                 for (path, text) in &files {
                     self.folder.write_file(path, text.as_bytes())?;
                 }
                 let has_failed = record.status == Status::Failed;
-                self.record(cell, record, work)?;
+                self.record(cell, *record, work)?;
                 // A training that failed can be continued with --retry-failed.
                 if !has_failed {
                     self.folder.remove_checkpoint(&cell.cell);

@@ -12,9 +12,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
-use super::Prepared;
-use super::job::{Done, Emit, Job, JobEvent, RunContext, Stop, blank, timestamp};
+use super::job::{Emit, Job, JobEvent, RunContext, Stop, blank, run_job, timestamp};
+use super::{Prepared, prepare, thread_pool};
+use crate::data::Store;
 use crate::error::Error;
+use crate::spec::{Experiment, Spec};
 
 /// How to run cells in child processes.
 #[derive(Clone, Debug)]
@@ -28,7 +30,7 @@ pub struct Isolation {
 }
 
 /// A line that a child writes: what happens to the current cell, or why it cannot begin.
-pub(super) type Answer = Result<JobEvent, String>;
+type Answer = Result<JobEvent, String>;
 
 /// Has a child process run jobs. The first job starts it, and the next one after it died.
 pub(super) struct Worker<'a> {
@@ -43,30 +45,17 @@ impl<'a> Worker<'a> {
         Self { prepared, isolation, context, child: None }
     }
 
-    /// Does the same as [`run_job`](super::job::run_job).
+    /// Does the same as [`run_job`].
     pub fn run_job(&mut self, job: &Job, emit: Emit<'_>) -> Result<(), Stop> {
         let mut left = job.clone();
         while !left.cells.is_empty() {
-            let mut begun = SystemTime::now();
-            if let Err(reason) = self.send(&mut left, &mut begun, emit)? {
-                let cell = left.cells.remove(0);
-                let mut record = blank(self.prepared, &cell, self.context);
-                record.started = timestamp(begun);
-                record.error = Some(reason);
-                emit(&cell, JobEvent::Done(Box::new(Done { record, files: Vec::new() })))?;
-            }
+            self.send(&mut left, emit)?;
         }
         Ok(())
     }
 
-    /// Sends a job to the child and removes the cells that end from it. Gives the reason if the cell that is then
-    /// the first is lost; it has begun at `begun`.
-    fn send(
-        &mut self,
-        left: &mut Job,
-        begun: &mut SystemTime,
-        emit: Emit<'_>,
-    ) -> Result<Result<(), String>, Stop> {
+    /// Sends a job to the child, and removes the cells that end. The first that the child loses is the last of them.
+    fn send(&mut self, left: &mut Job, emit: Emit<'_>) -> Result<(), Stop> {
         let mut child = match self.child.take() {
             Some(child) => child,
             None => self.start().map_err(|error| {
@@ -74,15 +63,22 @@ impl<'a> Worker<'a> {
             })?,
         };
         // A child that cannot read the job is found dead below.
-        let _ = child.write(left);
-        let mut deadline = None;
-        while let Some(cell) = left.cells.first() {
-            match child.answer(deadline) {
+        let _ = write_line(&mut child.input, left);
+        let timeout = self.isolation.timeout;
+        let mut deadline: Option<Instant> = None;
+        let mut begun = SystemTime::now();
+        let reason = loop {
+            let Some(cell) = left.cells.first() else {
+                self.child = Some(child);
+                return Ok(());
+            };
+            let wait = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            match child.answers.recv_timeout(wait.unwrap_or(Duration::MAX)) {
                 Ok(Ok(event)) => {
-                    let is_done = matches!(event, JobEvent::Done(_));
+                    let is_done = matches!(event, JobEvent::Done { .. });
                     if matches!(event, JobEvent::Started) {
-                        *begun = SystemTime::now();
-                        deadline = self.isolation.timeout.map(|limit| Instant::now() + limit);
+                        begun = SystemTime::now();
+                        deadline = timeout.map(|limit| Instant::now() + limit);
                     }
                     emit(cell, event)?;
                     if is_done {
@@ -90,20 +86,21 @@ impl<'a> Worker<'a> {
                         deadline = None;
                     }
                 }
-                Ok(Err(reason)) => return Ok(Err(reason)),
+                Ok(Err(reason)) => break reason,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(Err(format!("its worker process {}", ending(child.end()))));
+                    break format!("its worker process {}", ending(child.end()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let limit = self.isolation.timeout.unwrap_or_default();
-                    let limit = humantime::format_duration(limit);
-                    let reason = format!("took longer than --cell-timeout {limit} and was stopped");
-                    return Ok(Err(reason));
+                    let limit = humantime::format_duration(timeout.unwrap_or_default());
+                    break format!("took longer than --cell-timeout {limit} and was stopped");
                 }
             }
-        }
-        self.child = Some(child);
-        Ok(Ok(()))
+        };
+        let cell = left.cells.remove(0);
+        let mut record = blank(self.prepared, &cell, self.context);
+        record.started = timestamp(begun);
+        record.error = Some(reason);
+        emit(&cell, JobEvent::Done { record: Box::new(record), files: Vec::new() })
     }
 
     fn start(&self) -> io::Result<Child> {
@@ -112,24 +109,19 @@ impl<'a> Worker<'a> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err(io::Error::other("a worker process without pipes"));
-        };
+        let mut input = process.stdin.take().expect("standard input is a pipe");
+        let output = process.stdout.take().expect("standard output is a pipe");
+        let _ = write_line(
+            &mut input,
+            &(&self.prepared.plan.experiment, self.context, &self.isolation.data),
+        );
         let (sender, answers) = channel();
         std::thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let Ok(answer) = serde_json::from_str(&line) else {
-                    break;
-                };
-                if sender.send(answer).is_err() {
-                    break;
-                }
-            }
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            let mut answers = lines.map_while(|line| serde_json::from_str(&line).ok());
+            answers.all(|answer| sender.send(answer).is_ok())
         });
-        let mut child = Child { process, input, answers };
-        let experiment = &self.prepared.plan.experiment;
-        let _ = child.write(&(experiment, self.context, &self.isolation.data));
-        Ok(child)
+        Ok(Child { process, input, answers })
     }
 }
 
@@ -140,19 +132,6 @@ struct Child {
 }
 
 impl Child {
-    fn write(&mut self, message: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        self.input.write_all(&line)
-    }
-
-    fn answer(&self, deadline: Option<Instant>) -> Result<Answer, RecvTimeoutError> {
-        match deadline {
-            None => self.answers.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(end) => self.answers.recv_timeout(end.saturating_duration_since(Instant::now())),
-        }
-    }
-
     /// Ends the process, if it has not ended by itself, and gives its status.
     fn end(&mut self) -> Option<ExitStatus> {
         // A process that died by itself keeps its own status.
@@ -165,6 +144,13 @@ impl Drop for Child {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
 }
 
 /// The end of a sentence about a process.
@@ -183,4 +169,84 @@ fn ending(status: Option<ExitStatus>) -> String {
         Some(code) => format!("ended with code {code}"),
         None => "ended".into(),
     }
+}
+
+/// The child process: runs the jobs of standard input until it ends.
+pub fn serve() -> io::Result<()> {
+    let lines = listen();
+    let Ok(first) = lines.recv() else {
+        return Ok(());
+    };
+    let (experiment, context, data): (Experiment, RunContext, Option<PathBuf>) =
+        serde_json::from_str(&first)?;
+    // The process that started this one has downloaded everything.
+    let store = Store::new(data, true).on_device(&context.device);
+    let pool = thread_pool(context.threads).map_err(io::Error::other)?;
+    pool.install(|| {
+        // One dataset is held at a time.
+        let mut held: Option<(usize, Prepared)> = None;
+        for line in lines {
+            let mut job: Job = serde_json::from_str(&line)?;
+            let known = held.take().filter(|(dataset, _)| *dataset == job.dataset);
+            let loaded = known.map_or_else(
+                || load(&experiment, job.dataset, &store),
+                |(_, prepared)| Ok(prepared),
+            );
+            let ready = loaded.and_then(|prepared| {
+                use_plan(&prepared, &mut job)?;
+                Ok(prepared)
+            });
+            match ready {
+                Err(reason) => answer(Err(reason))?,
+                Ok(prepared) => {
+                    let emit = |_: &_, event| answer(Ok(event)).map_err(|_| Stop::Asked);
+                    if run_job(&prepared, &job, &context, &emit).is_err() {
+                        return Ok(());
+                    }
+                    held = Some((job.dataset, prepared));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Lines of standard input. Its end means that the process that started this one is gone, so nobody needs the cell in
+/// flight.
+fn listen() -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut lines = io::stdin().lock().lines().map_while(Result::ok);
+        if lines.all(|line| sender.send(line).is_ok()) {
+            std::process::exit(0);
+        }
+    });
+    receiver
+}
+
+/// The experiment with one of its datasets only.
+fn load(experiment: &Experiment, dataset: usize, store: &Store) -> Result<Prepared, String> {
+    let mut experiment = experiment.clone();
+    let spec = experiment.datasets.get(dataset).cloned();
+    experiment.datasets = vec![spec.ok_or("there is no such dataset")?];
+    prepare(&Spec::of(experiment)?, store, &[], &|_| ()).map_err(|error| error.to_string())
+}
+
+/// Replaces the cells of a job by those of this process's plan, which has one dataset only.
+fn use_plan(prepared: &Prepared, job: &mut Job) -> Result<(), String> {
+    if prepared.sources[0].is_none() {
+        return Err("the data is no longer on this machine".to_owned());
+    }
+    for cell in &mut job.cells {
+        let mut planned = prepared.plan.cells.iter();
+        let found = planned.find(|planned| planned.cell == cell.cell);
+        *cell = found
+            .cloned()
+            .ok_or("the data changed while the run was going on; run the same command again")?;
+    }
+    Ok(())
+}
+
+fn answer(answer: Answer) -> io::Result<()> {
+    write_line(&mut io::stdout().lock(), &answer)
 }

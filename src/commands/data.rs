@@ -1,7 +1,8 @@
 //! `data fetch|verify|path`.
 
 use npsvcpp::Event;
-use npsvcpp::data::{DataError, Fetched, Progress, registry};
+use npsvcpp::data::{DataError, Progress, registry};
+use npsvcpp::wording::counted;
 
 use super::{Ending, Failure, store};
 use crate::cli::{DataAction, DataNames};
@@ -20,13 +21,16 @@ fn fetch(arguments: &DataNames, quiet: bool) -> Result<Ending, Failure> {
     let store = store(&arguments.data)?;
     let display = Display::new(quiet);
     let mut show = |progress: Progress<'_>| display.show(Event::Download(progress));
-    let results = all(arguments, |name| store.fetch(name, &mut show));
+    let results = all(arguments, |name| {
+        let (_, files) = store.fetch(name, &mut show)?;
+        let is_embedded = registry::find(name)?.is_embedded();
+        Ok(if is_embedded { None } else { Some(files) })
+    });
     display.show(Event::Loaded);
-    conclude(results, |fetched| match fetched {
-        Fetched::Embedded => "part of the program".to_owned(),
-        Fetched::Present => "already here, verified".to_owned(),
-        Fetched::Downloaded(1) => "downloaded and verified 1 file".to_owned(),
-        Fetched::Downloaded(files) => format!("downloaded and verified {files} files"),
+    conclude(results, |downloaded| match downloaded {
+        None => "part of the program".to_owned(),
+        Some(0) => "already here, verified".to_owned(),
+        Some(files) => format!("downloaded and verified {}", counted(files, "file")),
     })
 }
 

@@ -11,7 +11,7 @@ use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::content::{children, file_name};
-use super::error::DataError;
+use super::error::{DataError, bad};
 use super::{Samples, images};
 
 const SIDE: usize = 20;
@@ -40,14 +40,13 @@ pub(crate) fn volumes(paths: &[PathBuf]) -> Result<Samples, DataError> {
     }
     let volumes: Vec<Vec<f64>> =
         sequences.par_iter().map(|sequence| volume(sequence)).collect::<Result<_, _>>()?;
-    let x = Array2::from_shape_vec((volumes.len(), FRAMES * PIXELS), volumes.concat());
-    match x {
-        Ok(x) if x.nrows() > 0 => Ok(Samples::new(x, labels)),
-        _ => {
-            let expected = "folders such as Set1/0000/0000 with images";
-            Err(DataError::content(&paths[0], "no sequence", expected))
-        }
+    if volumes.is_empty() {
+        let expected = "folders such as Set1/0000/0000 with images";
+        return Err(bad("", "no sequence", expected).in_file(&paths[0]));
     }
+    let x = Array2::from_shape_vec((volumes.len(), FRAMES * PIXELS), volumes.concat())
+        .expect("every volume has this size");
+    Ok(Samples::new(x, labels))
 }
 
 /// One sequence as 20 frames of 20 x 20.
@@ -65,7 +64,7 @@ fn volume(folder: &Path) -> Result<Vec<f64>, DataError> {
         children(folder, is_image)?.iter().map(frame).collect::<Result<_, _>>()?;
     if frames.is_empty() {
         let expected = format!("frames ({})", EXTENSIONS.join(", "));
-        return Err(DataError::content(folder, "no image", expected));
+        return Err(bad("", "no image", expected).in_file(folder));
     }
     Ok(resample(&frames))
 }

@@ -8,7 +8,7 @@ use tar::Archive;
 
 use super::Samples;
 use super::content::{bytes, read};
-use super::error::{BadContent, DataError, Place};
+use super::error::{BadContent, DataError, bad};
 use super::files::read_npy;
 use super::images::Images;
 
@@ -43,20 +43,19 @@ pub(crate) fn images(paths: &[PathBuf]) -> Result<Samples, DataError> {
     }?;
     let (mut images, mut labels, mut train) = (Images::default(), Vec::new(), 0);
     for (name, batch) in BATCHES.into_iter().zip(batches) {
-        let found = labels_of(&batch).map_err(|bad| bad.in_file(&folder.join(name)))?;
-        if name != BATCHES[5] {
-            train += found.len();
+        if name == BATCHES[5] {
+            train = labels.len();
         }
+        labels.extend(labels_of(&batch).map_err(|bad| bad.in_file(&folder.join(name)))?);
         images.extend(Images::planes(batch.chunks_exact(RECORD).map(|record| &record[1..])));
-        labels.extend(found);
     }
     Ok(Samples { train: Some(train), ..Samples::of_images(images, labels) })
 }
 
 /// The batches of the archive.
 fn unpack(archive: &[u8]) -> Result<Vec<Vec<u8>>, BadContent> {
-    let bad = |found: String| BadContent::file(found, "CIFAR-10's binary version");
-    let broken = |error: std::io::Error| bad(format!("no whole tar archive ({error})"));
+    let refuse = |found: String| bad("", found, "CIFAR-10's binary version");
+    let broken = |error: std::io::Error| refuse(format!("no whole tar archive ({error})"));
     let mut batches = vec![Vec::new(); BATCHES.len()];
     for entry in Archive::new(archive).entries().map_err(broken)? {
         let mut entry = entry.map_err(broken)?;
@@ -68,28 +67,27 @@ fn unpack(archive: &[u8]) -> Result<Vec<Vec<u8>>, BadContent> {
         let batch = &mut batches[number];
         entry.by_ref().take(LONGEST_BATCH).read_to_end(batch).map_err(broken)?;
         if batch.len() as u64 != size {
-            return Err(bad(format!("{} of the {size} bytes of {name}", batch.len())));
+            return Err(refuse(format!("{} of the {size} bytes of {name}", batch.len())));
         }
     }
     match batches.iter().position(Vec::is_empty) {
         None => Ok(batches),
-        Some(missing) => Err(bad(format!("no {}", BATCHES[missing]))),
+        Some(missing) => Err(refuse(format!("no {}", BATCHES[missing]))),
     }
 }
 
 fn labels_of(batch: &[u8]) -> Result<Vec<String>, BadContent> {
     if batch.is_empty() || !batch.len().is_multiple_of(RECORD) {
         let expected = format!("whole records of {RECORD} bytes");
-        return Err(BadContent::file(format!("{} bytes", batch.len()), expected));
+        return Err(bad("", format_args!("{} bytes", batch.len()), expected));
     }
-    let label = |(number, record): (usize, &[u8])| match record[0] {
-        label @ 0..10 => Ok(label.to_string()),
-        label => {
-            let place = Place::Byte((number * RECORD) as u64);
-            Err(BadContent::new(place, format!("label {label}"), "a label of 0 to 9"))
-        }
-    };
-    batch.chunks_exact(RECORD).enumerate().map(label).collect()
+    let labels = batch.iter().step_by(RECORD);
+    if let Some(number) = labels.clone().position(|label| *label > 9) {
+        let place = format!(", byte {}", number * RECORD);
+        let found = format!("label {}", batch[number * RECORD]);
+        return Err(bad(place, found, "a label of 0 to 9"));
+    }
+    Ok(labels.map(u8::to_string).collect())
 }
 
 /// Training features and labels, then those for testing.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::{BadContent, DataError};
+use super::error::{BadContent, DataError, bad};
 use crate::memory;
 
 /// Most bytes of a file, unpacked, on a machine that does not tell its memory.
@@ -34,39 +34,40 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, DataError> {
 }
 
 /// The bytes that `packed` unpacks to; `path` is named in errors.
-pub(crate) fn unpack(mut packed: impl BufRead, path: &Path) -> Result<Vec<u8>, DataError> {
+pub(crate) fn unpack<'a>(mut packed: impl BufRead + 'a, path: &Path) -> Result<Vec<u8>, DataError> {
     // A few bytes of an archive can stand for any amount.
     let limit = memory::budget().unwrap_or(MAX_BYTES).min(MAX_BYTES);
-    let mut bytes = Vec::new();
-    let start = packed.fill_buf().map_err(|error| DataError::read(path, error))?;
-    let outcome = match start {
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
-            MultiBzDecoder::new(packed).take(limit).read_to_end(&mut bytes)
-        }
-        [0x1f, 0x8b, ..] => MultiGzDecoder::new(packed).take(limit).read_to_end(&mut bytes),
-        _ => packed.take(limit).read_to_end(&mut bytes),
+    let unreadable = |error| DataError::read(path, error);
+    let unpacked: Box<dyn Read + 'a> = match packed.fill_buf().map_err(unreadable)? {
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Box::new(MultiBzDecoder::new(packed)),
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(packed)),
+        _ => Box::new(packed),
     };
-    let unpacked = bytes.len();
-    let (found, expected) = match outcome {
-        Ok(0) => ("an empty file".to_owned(), "samples".to_owned()),
+    let mut bytes = Vec::new();
+    let outcome = unpacked.take(limit).read_to_end(&mut bytes);
+    let count = bytes.len();
+    let bad = match outcome {
+        Ok(0) => bad("", "an empty file", "samples"),
         Ok(read) if read as u64 == limit => {
-            (format!("{limit} bytes or more"), "fewer, for there to be memory for them".to_owned())
+            bad("", format_args!("{limit} bytes or more"), "fewer (memory limit)")
         }
         Ok(_) => return Ok(bytes),
         // Decoders report damage as I/O errors.
         Err(error) => match error.kind() {
-            ErrorKind::UnexpectedEof => (
-                format!("compressed data that ends early, after {unpacked} unpacked bytes"),
-                "a complete file".to_owned(),
-            ),
-            ErrorKind::InvalidData | ErrorKind::InvalidInput => (
-                format!("damaged compressed data after {unpacked} unpacked bytes ({error})"),
-                "an intact file".to_owned(),
-            ),
-            _ => return Err(DataError::read(path, error)),
+            ErrorKind::UnexpectedEof => {
+                let found =
+                    format!("compressed data that ends early, after {count} unpacked bytes");
+                bad("", found, "a complete file")
+            }
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+                let found =
+                    format!("damaged compressed data after {count} unpacked bytes ({error})");
+                bad("", found, "an intact file")
+            }
+            _ => return Err(unreadable(error)),
         },
     };
-    Err(DataError::content(path, found, expected))
+    Err(bad.in_file(path))
 }
 
 /// What is in `folder` and is `wanted`, hidden files left out, in natural order: `frame-2` before
@@ -75,10 +76,10 @@ pub(crate) fn children(
     folder: &Path,
     wanted: impl Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, DataError> {
-    let unreadable = |error| DataError::read(folder, error);
-    let entries = fs::read_dir(folder).map_err(unreadable)?;
-    let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
-    let mut paths = paths.map_err(unreadable)?;
+    let entries = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()
+    });
+    let mut paths = entries.map_err(|error| DataError::read(folder, error))?;
     paths.retain(|path| !file_name(path).starts_with('.') && wanted(path));
     paths.sort_by_cached_key(|path| (with_padded_numbers(&file_name(path)), path.clone()));
     Ok(paths)
@@ -87,13 +88,9 @@ pub(crate) fn children(
 /// Two names in this form are in natural order.
 fn with_padded_numbers(name: &str) -> String {
     let runs = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
-    let padded = |run| {
-        let run = String::from_utf8_lossy(run);
-        if run.starts_with(|c: char| c.is_ascii_digit()) {
-            format!("{run:0>20}")
-        } else {
-            run.into()
-        }
+    let padded = |run: &[u8]| match String::from_utf8_lossy(run) {
+        number if run[0].is_ascii_digit() => format!("{number:0>20}"),
+        text => text.into_owned(),
     };
     runs.map(padded).collect()
 }

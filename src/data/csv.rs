@@ -3,7 +3,7 @@
 use csv::{ReaderBuilder, StringRecord};
 use ndarray::Array2;
 
-use super::error::{BadContent, Place, quote};
+use super::error::{BadContent, bad, quote};
 use super::{MAX_VALUES, Samples, without_mark};
 use crate::wording::{closest, counted};
 
@@ -19,26 +19,25 @@ pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Result<Samples, BadCont
         .from_reader(text.as_bytes());
     let mut table: Option<Table> = None;
     let mut record = StringRecord::new();
-    let refuse = |error: csv::Error| BadContent::file(error.to_string(), "CSV text");
-    while reader.read_record(&mut record).map_err(refuse)? {
+    while reader.read_record(&mut record).map_err(|error| bad("", error, "CSV text"))? {
         let fields: Vec<&str> = record.iter().map(clean).collect();
         if fields == [""] {
             continue;
         }
         let start = record.position().map_or(0, |position| position.byte() as usize);
-        let is_first = table.is_none();
-        let table = match &mut table {
-            Some(table) => table,
-            None => table.insert(Table::new(&fields, label)?),
-        };
-        if !(is_first && table.has_header) {
-            table.push(&fields, || line_of(text.as_bytes(), start))?;
+        let line = || line_of(text.as_bytes(), start);
+        match &mut table {
+            Some(table) => table.push(&fields, line)?,
+            None => table = Some(Table::new(&fields, label, line)?),
         }
     }
-    match table {
-        Some(table) => table.finish(),
-        None => Err(BadContent::file("no line", "a line per sample")),
+    let table = table.ok_or_else(|| bad("", "no line", "a line per sample"))?;
+    if table.labels.is_empty() {
+        return Err(bad("", "a header only", "at least one line of numbers below it"));
     }
+    let x = Array2::from_shape_vec((table.labels.len(), table.width - 1), table.values)
+        .expect("every record was checked to have as many fields as the first");
+    Ok(Samples::new(x, table.labels))
 }
 
 /// The first line with text decides: the delimiter that is in it, comma before tab before semicolon.
@@ -48,7 +47,7 @@ fn guess_delimiter(text: &str) -> u8 {
     delimiters.find(|&delimiter| first.contains(char::from(delimiter))).unwrap_or(b',')
 }
 
-/// A field without the blanks around it. Quotes that follow a blank are none to the crate `csv`.
+/// A field without the blanks around it. The crate `csv` does not see quotes that follow a blank.
 fn clean(field: &str) -> &str {
     let text = field.trim();
     match text.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')) {
@@ -61,6 +60,7 @@ fn clean(field: &str) -> &str {
 fn check_quotes(text: &[u8], delimiter: u8) -> Result<(), BadContent> {
     let is_edge = |byte: &u8| [delimiter, b'\n', b'\r'].contains(byte);
     let is_blank = |byte: &u8| *byte != delimiter && matches!(byte, b' ' | b'\t');
+    let place = |at| format!(":{}", line_of(text, at));
     let mut quotes = (0..text.len()).filter(|&at| text[at] == b'"');
     while let Some(open) = quotes.next() {
         if open > 0 && !is_edge(&text[open - 1]) {
@@ -73,14 +73,12 @@ fn check_quotes(text: &[u8], delimiter: u8) -> Result<(), BadContent> {
             close = quotes.next();
         }
         let Some(close) = close else {
-            let place = Place::Line(line_of(text, open));
-            return Err(BadContent::new(place, "a quoted field that never ends", "a closing `\"`"));
+            return Err(bad(place(open), "a quoted field that never ends", "a closing `\"`"));
         };
         let mut rest = text[close + 1..].iter().skip_while(|byte| is_blank(byte));
         if rest.next().is_some_and(|byte| !is_edge(byte)) {
             let line = text[open..].split(|byte| *byte == b'\n').next().unwrap_or_default();
-            let place = Place::Line(line_of(text, close));
-            return Err(BadContent::new(place, quote(line), "a delimiter after a closing `\"`"));
+            return Err(bad(place(close), quote(line), "a delimiter after a closing `\"`"));
         }
     }
     Ok(())
@@ -94,7 +92,6 @@ fn line_of(text: &[u8], at: usize) -> u64 {
 
 /// The table as it grows.
 struct Table {
-    has_header: bool,
     label: usize,
     width: usize,
     values: Vec<f64>,
@@ -102,38 +99,45 @@ struct Table {
 }
 
 impl Table {
-    fn new(first: &[&str], label: Option<&str>) -> Result<Self, BadContent> {
+    /// The table that begins with this line, its header or its first sample.
+    fn new(
+        first: &[&str],
+        label: Option<&str>,
+        line: impl Fn() -> u64,
+    ) -> Result<Self, BadContent> {
         let width = first.len();
         if width < 2 {
-            let expected = "a label column and at least one feature";
-            return Err(BadContent::new(Place::Line(1), "one column", expected));
+            return Err(bad(":1", "one column", "a label column and at least one feature"));
         }
         let (label, is_named) = match label {
             None => (width - 1, false),
             Some(label) => label_column(first, label)?,
         };
+        let mut table = Self { label, width, values: Vec::new(), labels: Vec::new() };
         let mut features = first.iter().enumerate().filter(|(at, _)| *at != label);
         // A sample may lack all its values; names are what makes a header.
-        let has_header = is_named
+        let is_header = is_named
             || features.clone().all(|(_, field)| field.parse::<f64>().is_err())
                 && features.any(|(_, field)| !is_missing(field));
-        Ok(Self { has_header, label, width, values: Vec::new(), labels: Vec::new() })
+        if !is_header {
+            table.push(first, line)?;
+        }
+        Ok(table)
     }
 
     /// Adds a sample; `line` is asked for where something is wrong.
     fn push(&mut self, fields: &[&str], line: impl Fn() -> u64) -> Result<(), BadContent> {
         if fields.len() != self.width {
             let expected = format!("{} as in the first line", self.width);
-            let found = counted(fields.len(), "field");
-            return Err(BadContent::new(Place::Line(line()), found, expected));
+            return Err(bad(format!(":{}", line()), counted(fields.len(), "field"), expected));
         }
         if self.values.len() + self.width > MAX_VALUES {
-            return Err(BadContent::file("more values", format!("at most {MAX_VALUES} values")));
+            return Err(bad("", "more values", format_args!("at most {MAX_VALUES} values")));
         }
         for (column, field) in fields.iter().enumerate() {
             let refuse = |expected: &str| {
-                let place = Place::Field { line: line(), field: column + 1 };
-                BadContent::new(place, quote(field.as_bytes()), expected)
+                let place = format!(":{}, field {}", line(), column + 1);
+                bad(place, quote(field.as_bytes()), expected)
             };
             let number = field.parse::<f64>();
             if column != self.label {
@@ -147,39 +151,26 @@ impl Table {
         }
         Ok(())
     }
-
-    fn finish(self) -> Result<Samples, BadContent> {
-        if self.labels.is_empty() {
-            let expected = "at least one line of numbers below it";
-            return Err(BadContent::file("a header only", expected));
-        }
-        let x = Array2::from_shape_vec((self.labels.len(), self.width - 1), self.values)
-            .expect("every record was checked to have as many fields as the first");
-        Ok(Samples::new(x, self.labels))
-    }
 }
 
 /// The column that `label` means, and whether by name.
 fn label_column(first: &[&str], label: &str) -> Result<(usize, bool), BadContent> {
-    let number = label.parse::<usize>().ok();
-    let found = match number {
-        Some(number) => Some((number.wrapping_sub(1), false)).filter(|(at, _)| *at < first.len()),
-        // A number may be a value of a file without header.
-        None if label.parse::<f64>().is_ok() => None,
-        None => first.iter().position(|field| *field == label).map(|at| (at, true)),
-    };
-    if let Some(found) = found {
-        return Ok(found);
+    let found = format!("no column `{label}`");
+    if let Ok(number) = label.parse::<usize>() {
+        let expected = format!("a label column from 1 to {}", first.len());
+        let is_column = (1..=first.len()).contains(&number);
+        return if is_column { Ok((number - 1, false)) } else { Err(bad(":1", found, expected)) };
+    }
+    // Another number may be a value of a file without header.
+    let is_name = label.parse::<f64>().is_err();
+    if let Some(at) = first.iter().position(|field| is_name && *field == label) {
+        return Ok((at, true));
     }
     let hint = closest(label, first.iter().copied())
         .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
-    let expected = if number.is_some() {
-        format!("a label column from 1 to {}", first.len())
-    } else {
-        let names: Vec<_> = first.iter().map(|name| quote(name.as_bytes())).take(20).collect();
-        format!("a label column of the header: {}", names.join(", "))
-    };
-    Err(BadContent::new(Place::Line(1), format!("no column `{label}`{hint}"), expected))
+    let names: Vec<_> = first.iter().map(|name| quote(name.as_bytes())).take(20).collect();
+    let expected = format!("a label column of the header: {}", names.join(", "));
+    Err(bad(":1", found + &hint, expected))
 }
 
 /// The usual ways to write that there is no value.

@@ -10,7 +10,7 @@ use ureq::http::{Response, StatusCode, header};
 
 /// Largest download accepted.
 const MAX_BYTES: u64 = 1 << 30;
-/// How often a broken transfer is resumed, as long as each try brings something.
+/// How often a transfer is begun or resumed, as long as each try brings something.
 const TRIES: usize = 5;
 
 /// How far a download is.
@@ -33,18 +33,8 @@ pub(crate) enum Failure {
     /// Nobody answers: other files of the same server need not be tried.
     #[error("{0}")]
     NoServer(String),
-    /// The transfer broke off.
     #[error("{0}")]
-    Interrupted(String),
-    /// Trying again would not help.
-    #[error("{0}")]
-    Final(String),
-}
-
-impl Failure {
-    fn disk(part: &Path, error: io::Error) -> Self {
-        Self::Final(format!("failed to write {}: {error}", part.display()))
-    }
+    Other(String),
 }
 
 /// A client that finds out quickly that a machine has no network.
@@ -62,26 +52,21 @@ pub(crate) fn agent() -> Agent {
         .new_agent()
 }
 
-/// Completes `part` from `url`; whether bytes of an earlier call were used.
+/// Completes `part` from `url`. A transfer that breaks off is resumed.
 pub(crate) fn complete(
     agent: &Agent,
     url: &str,
     part: &Path,
     report: Report<'_>,
-) -> Result<bool, Failure> {
+) -> Result<(), Failure> {
     let length = || part.metadata().map_or(0, |metadata| metadata.len());
-    let first = length();
     let mut tries = 0;
     loop {
         let before = length();
         tries += 1;
-        match request(agent, url, part, before, report) {
-            Err(Failure::Interrupted(reason)) if tries == TRIES || length() <= before => {
-                let kept = format!("{} bytes are kept for the next attempt", length());
-                return Err(Failure::Final(format!("{reason}; {kept}")));
-            }
-            Err(Failure::Interrupted(_)) => {}
-            outcome => return outcome.map(|()| first > 0),
+        let outcome = request(agent, url, part, before, report);
+        if outcome.is_ok() || tries == TRIES || length() <= before {
+            return outcome;
         }
     }
 }
@@ -99,24 +84,24 @@ fn request(
         request = request.header(header::RANGE, format!("bytes={start}-"));
     }
     let response = request.call().map_err(|error| refused(url, &error))?;
-    let (start, total) = match (response.status(), content_range(&response)) {
-        (StatusCode::OK, _) => (0, response.body().content_length()),
-        (StatusCode::PARTIAL_CONTENT, Some((Some(from), total))) if from == start => (start, total),
+    let (from, total) = content_range(&response);
+    match response.status() {
+        StatusCode::OK => {
+            let total = response.body().content_length();
+            save(response, part, 0, total, report)
+        }
+        StatusCode::PARTIAL_CONTENT if from == Some(start) => {
+            save(response, part, start, total, report)
+        }
         // Nothing lies beyond what is there: it is complete.
-        (StatusCode::RANGE_NOT_SATISFIABLE, Some((None, Some(total)))) if total == start => {
-            return Ok(());
-        }
+        StatusCode::RANGE_NOT_SATISFIABLE if total == Some(start) => Ok(()),
         // What is there is not from this file.
-        (StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE, _) if start > 0 => {
-            fs::remove_file(part).map_err(|error| Failure::disk(part, error))?;
-            return self::request(agent, url, part, 0, report);
+        StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if start > 0 => {
+            fs::remove_file(part).map_err(|error| unwritable(part, &error))?;
+            self::request(agent, url, part, 0, report)
         }
-        (status, _) => return Err(Failure::Final(format!("{url} answered {status}"))),
-    };
-    if total.is_some_and(|total| total > MAX_BYTES) {
-        return Err(Failure::Final(format!("{url} is larger than {MAX_BYTES} bytes")));
+        status => Err(Failure::Other(format!("{url} answered {status}"))),
     }
-    save(response, part, start, total, report)
 }
 
 /// Writes what is sent into `part`, from byte `start`.
@@ -127,39 +112,44 @@ fn save(
     total: Option<u64>,
     report: Report<'_>,
 ) -> Result<(), Failure> {
-    let disk = |error| Failure::disk(part, error);
     let mut options = OpenOptions::new();
     options.create(true).write(true).append(start > 0).truncate(start == 0);
-    let mut file = options.open(part).map_err(disk)?;
+    let mut file = options.open(part).map_err(|error| unwritable(part, &error))?;
     let mut body = response.into_body().into_reader();
     let mut buffer = vec![0; 1 << 16];
     let mut done = start;
     loop {
         report(done, total);
-        let read = body
-            .read(&mut buffer)
-            .map_err(|error| Failure::Interrupted(format!("the transfer broke off ({error})")))?;
-        if read == 0 {
-            break;
+        if total.max(Some(done)) > Some(MAX_BYTES) {
+            return Err(Failure::Other(format!("the file is larger than {MAX_BYTES} bytes")));
         }
-        file.write_all(&buffer[..read]).map_err(disk)?;
-        done += read as u64;
-        if done > MAX_BYTES {
-            return Err(Failure::Final(format!("more than {MAX_BYTES} bytes were sent")));
-        }
+        let reason = match body.read(&mut buffer) {
+            Ok(0) if total.is_none_or(|total| done >= total) => break,
+            Ok(0) => "too few bytes were sent".to_owned(),
+            Ok(read) => {
+                file.write_all(&buffer[..read]).map_err(|error| unwritable(part, &error))?;
+                done += read as u64;
+                continue;
+            }
+            Err(error) => error.to_string(),
+        };
+        let kept = format!("{done} bytes are kept for the next attempt");
+        return Err(Failure::Other(format!("the transfer broke off ({reason}); {kept}")));
     }
-    if total.is_some_and(|total| done < total) {
-        return Err(Failure::Interrupted(format!("the transfer ended after {done} bytes")));
-    }
-    file.sync_all().map_err(disk)
+    file.sync_all().map_err(|error| unwritable(part, &error))
 }
 
-/// First byte (absent for `*`) and total length of a `Content-Range` header.
-fn content_range(response: &Response<ureq::Body>) -> Option<(Option<u64>, Option<u64>)> {
-    let value = response.headers().get(header::CONTENT_RANGE)?.to_str().ok()?;
-    let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;
-    let from = range.split_once('-').map(|(from, _)| from.parse()).transpose().ok()?;
-    Some((from, total.parse().ok()))
+/// First byte and total length in a `Content-Range` header, where it has them.
+fn content_range(response: &Response<ureq::Body>) -> (Option<u64>, Option<u64>) {
+    let value = response.headers().get(header::CONTENT_RANGE).and_then(|value| value.to_str().ok());
+    let range = value.and_then(|value| value.strip_prefix("bytes ")?.split_once('/'));
+    let (range, total) = range.unwrap_or_default();
+    let from = range.split('-').next().and_then(|from| from.parse().ok());
+    (from, total.parse().ok())
+}
+
+fn unwritable(part: &Path, error: &io::Error) -> Failure {
+    Failure::Other(format!("failed to write {}: {error}", part.display()))
 }
 
 fn refused(url: &str, error: &ureq::Error) -> Failure {
@@ -169,13 +159,11 @@ fn refused(url: &str, error: &ureq::Error) -> Failure {
         | ureq::Error::ConnectionFailed
         | ureq::Error::Timeout(_)
         | ureq::Error::Io(_) => Failure::NoServer(reason),
-        _ => Failure::Final(reason),
+        _ => Failure::Other(reason),
     }
 }
 
 /// Scheme and host of an address.
-pub(crate) fn server_of(url: &str) -> &str {
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
-    &url[..end]
+pub(crate) fn server_of(url: &str) -> String {
+    url.split('/').take(3).collect::<Vec<_>>().join("/")
 }

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::Samples;
 use super::content::{children, read};
-use super::error::{BadContent, DataError, Place};
+use super::error::{BadContent, DataError, bad};
 use super::images::Images;
+
+pub(crate) fn has_images(folder: &Path) -> bool {
+    folder.join("images").is_dir() && folder.join("labels").is_dir()
+}
 
 pub(crate) fn images(paths: &[PathBuf]) -> Result<Samples, DataError> {
     let folder = &paths[0];
@@ -32,9 +36,8 @@ fn listed(file: &[u8], folder: &Path) -> Result<Vec<(String, PathBuf)>, BadConte
         if is_name(class) && is_name(image) && path.is_file() {
             return Ok((class.to_owned(), path));
         }
-        let found = format!("`{entry}`, which is no image under images/");
-        let place = Place::Text { line, column: 1 };
-        Err(BadContent::new(place, found, "lines such as banded/banded_0002.jpg"))
+        let found = format!("`{entry}`, which is not an image under images/");
+        Err(bad(format_args!(":{line}:1"), found, "lines such as banded/banded_0002.jpg"))
     };
     lines.map(entry).collect()
 }
@@ -43,7 +46,7 @@ fn refuse_empty_classes(images: &Path) -> Result<(), DataError> {
     for class in children(images, Path::is_dir)? {
         let is_image = |path: &Path| image::ImageFormat::from_path(path).is_ok();
         if children(&class, is_image)?.is_empty() {
-            return Err(DataError::content(&class, "no image", "the images of a class"));
+            return Err(bad("", "no image", "the images of a class").in_file(&class));
         }
     }
     Ok(())

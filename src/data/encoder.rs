@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use super::content::{file_name, raw};
 use super::error::DataError;
 use super::hex;
+use super::manifest::{Copy, DataFile};
 
 /// Raised when the same images and weights give other features.
 const VERSION: u32 = 1;
@@ -68,12 +69,20 @@ impl Backbone {
         if self.has_bottlenecks() { 2048 } else { 512 }
     }
 
-    /// torchvision's file of weights, trained on ImageNet. Its name ends in the beginning of its SHA-256.
-    pub(super) fn published_weights(self) -> &'static str {
-        match self {
-            Self::Resnet18 => "resnet18-f37072fd.pth",
-            Self::Resnet34 => "resnet34-b627a593.pth",
-            Self::Resnet50 => "resnet50-0676ba61.pth",
+    /// torchvision's weights, trained on ImageNet. The file's name ends in the beginning of its SHA-256.
+    pub(super) fn published_weights(self) -> DataFile {
+        let (network, sha256) = match self {
+            Self::Resnet18 => ("resnet18", "f37072fd"),
+            Self::Resnet34 => ("resnet34", "b627a593"),
+            Self::Resnet50 => ("resnet50", "0676ba61"),
+        };
+        let name = format!("{network}-{sha256}.pth");
+        DataFile {
+            url: format!("https://download.pytorch.org/models/{name}"),
+            name,
+            folder: Some("weights".to_owned()),
+            copies: vec![Copy { sha256: sha256.to_owned(), of: "torchvision's".to_owned() }],
+            only_these: true,
         }
     }
 }

@@ -1,21 +1,21 @@
 //! What can be wrong with data, in sentences that name the file, the place and the remedy.
 
-use std::fmt;
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::wording::closest;
 
-/// Why a dataset could not be had, read or split.
+/// Why a dataset could not be found, read or split.
 ///
 /// After [`DataError::Unavailable`] and [`DataError::Unencodable`] only the cells of that dataset do not run. All
 /// others refuse the run before any computation.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum DataError {
     /// The name is not in the registry.
-    #[error("there is no dataset `{name}`{}", hint(.suggestion))]
+    #[error("there is no dataset `{name}`{hint}")]
     #[diagnostic(help("known datasets: {known}"))]
-    Unknown { name: String, suggestion: Option<String>, known: String },
+    Unknown { name: String, hint: String, known: String },
     /// Not on this machine, and not to be downloaded.
     #[error("dataset `{dataset}` is not available: {reason}; {remedy}")]
     Unavailable {
@@ -42,12 +42,12 @@ pub enum DataError {
     #[diagnostic(help("remove the file and fetch it again, or use a copy with the expected hash"))]
     Hash {
         path: PathBuf,
-        /// `the file` or `the data read from it`.
+        /// `the file` or `the data in it`.
         what: &'static str,
         found: String,
         expected: String,
     },
-    /// Images of which no vectors can be made.
+    /// The spec asks for an encoder that cannot be used.
     #[error("the images of `{dataset}` cannot be encoded: {problem}")]
     Encoder { dataset: String, problem: String },
     /// Images that cannot be read, or an encoder that cannot be used for them.
@@ -58,56 +58,13 @@ pub enum DataError {
         /// The file that is to blame, if it is one.
         path: Option<PathBuf>,
     },
-    /// A part that would be larger than the whole.
-    #[error("`subsample` is {size}, but dataset `{dataset}` has only {samples} {kind}")]
+    /// A part that would be larger than the whole; `samples` is what the whole has.
+    #[error("`subsample` is {size}, but dataset `{dataset}` has only {samples}")]
     #[diagnostic(help("leave `subsample` out to use all of them"))]
-    Subsample {
-        dataset: String,
-        size: usize,
-        samples: usize,
-        /// `samples`, or `training samples` of data with a split of its own.
-        kind: &'static str,
-    },
+    Subsample { dataset: String, size: usize, samples: String },
     /// A split, part or fold that the data cannot give.
     #[error("dataset `{dataset}` cannot be split: {problem}")]
     Split { dataset: String, problem: String },
-}
-
-fn hint(suggestion: &Option<String>) -> String {
-    suggestion.as_ref().map_or_else(String::new, |name| format!(", did you mean `{name}`?"))
-}
-
-/// Where in a file something was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The file as a whole.
-    File,
-    /// A position in text, both counted from 1; columns count bytes.
-    Text { line: u64, column: usize },
-    /// A line of a table, counted from 1.
-    Line(u64),
-    /// A field of a table; lines and fields are counted from 1.
-    Field { line: u64, field: usize },
-    /// A position in a binary file, counted from 0.
-    Byte(u64),
-    /// An array of a MAT or npz file.
-    Variable(String),
-    /// An entry of a matrix, both counted from 1.
-    Entry { row: usize, column: usize },
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File => Ok(()),
-            Self::Text { line, column } => write!(f, ":{line}:{column}"),
-            Self::Line(line) => write!(f, ":{line}"),
-            Self::Field { line, field } => write!(f, ":{line}, field {field}"),
-            Self::Byte(offset) => write!(f, ", byte {offset}"),
-            Self::Variable(name) => write!(f, ", variable `{name}`"),
-            Self::Entry { row, column } => write!(f, ", row {row}, column {column}"),
-        }
-    }
 }
 
 impl DataError {
@@ -155,19 +112,11 @@ impl DataError {
         Self::Read { path: path.to_path_buf(), source }
     }
 
-    /// About the content of a file as a whole.
-    pub(crate) fn content(
-        path: &Path,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) -> Self {
-        BadContent::file(found, expected).in_file(path)
-    }
-
     pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let hint = closest(name, known.clone());
         Self::Unknown {
             name: name.to_owned(),
-            suggestion: closest(name, known.clone()).map(str::to_owned),
+            hint: hint.map_or_else(String::new, |name| format!(", did you mean `{name}`?")),
             known: known.collect::<Vec<_>>().join(", "),
         }
     }
@@ -177,33 +126,28 @@ impl DataError {
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: found {found}, expected {expected}")]
 pub struct BadContent {
-    place: Place,
+    place: String,
     found: String,
     expected: String,
 }
 
+/// What is wrong at a place in a file. The place follows the file's name, such as `:7` for a line; it is empty
+/// for the file as a whole.
+pub(crate) fn bad(place: impl Display, found: impl Display, expected: impl Display) -> BadContent {
+    let [place, found, expected] =
+        [&place as &dyn Display, &found, &expected].map(|text| text.to_string());
+    BadContent { place, found, expected }
+}
+
+/// The place of a variable of a file.
+pub(crate) fn variable(name: &str) -> String {
+    format!(", variable `{name}`")
+}
+
 impl BadContent {
-    pub(crate) fn new(place: Place, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { place, found: found.into(), expected: expected.into() }
-    }
-
-    /// About the file as a whole.
-    pub(crate) fn file(found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self::new(Place::File, found, expected)
-    }
-
-    /// About a variable of the file.
-    pub(crate) fn variable(
-        name: &str,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) -> Self {
-        Self::new(Place::Variable(name.to_owned()), found, expected)
-    }
-
-    /// The same about an array of an archive, whatever place it has in the array's own file.
-    pub(crate) fn in_array(self, name: &str) -> Self {
-        Self::variable(name, self.found, self.expected)
+    /// The same about another place.
+    pub(crate) fn at(self, place: String) -> Self {
+        Self { place, ..self }
     }
 
     pub(crate) fn in_file(self, path: &Path) -> DataError {

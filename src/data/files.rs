@@ -1,4 +1,4 @@
-//! Data of the user's own: a file, or a training and a test file, in any of the formats.
+//! The user's own files: one, or a training and a test file, in any of the formats.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::content::read;
-use super::error::DataError;
+use super::error::{DataError, bad};
 use super::{Dataset, Samples, csv, libsvm, npy};
+use crate::wording::counted;
 
 /// A dataset of the user's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,10 +57,10 @@ impl FilesSpec {
 
     /// The format as given, or as the name of `file` tells.
     pub fn format_of(&self, file: &Path) -> FileFormat {
-        let by_name = || match extension(&unpacked_name(file)).as_deref() {
-            Some("csv" | "tsv") => FileFormat::Csv,
-            Some("npy") => FileFormat::Npy,
-            Some("npz") => FileFormat::Npz,
+        let by_name = || match extension(&unpacked_name(file)).as_str() {
+            "csv" | "tsv" => FileFormat::Csv,
+            "npy" => FileFormat::Npy,
+            "npz" => FileFormat::Npz,
             _ => FileFormat::Libsvm,
         };
         self.format.unwrap_or_else(by_name)
@@ -68,14 +69,13 @@ impl FilesSpec {
 
 /// The file's name without the ending of its compression.
 fn unpacked_name(path: &Path) -> PathBuf {
-    match extension(path).as_deref() {
-        Some("bz2" | "gz") => PathBuf::from(path.file_stem().unwrap_or_default()),
-        _ => PathBuf::from(path.file_name().unwrap_or_default()),
-    }
+    let is_packed = ["bz2", "gz"].contains(&extension(path).as_str());
+    let name = if is_packed { path.file_stem() } else { path.file_name() };
+    name.unwrap_or_default().into()
 }
 
-fn extension(path: &Path) -> Option<String> {
-    Some(path.extension()?.to_string_lossy().to_lowercase())
+fn extension(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
 fn name_or_number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
@@ -112,34 +112,30 @@ pub enum FileFormat {
 /// With a test file the rows of `train` come first and [`Dataset::fixed_train`] says how many they
 /// are. LIBSVM files may differ in their highest index, others must have equally many features.
 pub fn load_files(spec: &FilesSpec) -> Result<Dataset, DataError> {
-    refuse_idle_label(spec)?;
-    let labels = label_files(spec)?;
     let name = spec.name();
-    let train = read_file(spec, &spec.train, labels.first())?;
+    let [label, test_label] = labels(spec)?;
+    let train = read_file(spec, &spec.train, label)?;
     let Some(test_path) = &spec.test else {
         return Dataset::new(&name, train, &spec.train, &spec.train);
     };
-    let test = read_file(spec, test_path, labels.get(1))?;
+    let test = read_file(spec, test_path, test_label)?;
     let (ours, theirs) = (train.x.ncols(), test.x.ncols());
     if ours != theirs && spec.format_of(&spec.train) != FileFormat::Libsvm {
         let expected = format!("{ours} as in {}", spec.train.display());
-        return Err(DataError::content(test_path, format!("{theirs} features"), expected));
+        return Err(bad("", counted(theirs, "feature"), expected).in_file(test_path));
     }
     let first = train.x.nrows();
     let samples = train.join(test).map_err(|bad| bad.in_file(test_path))?;
     Dataset::new(&name, Samples { train: Some(first), ..samples }, &spec.train, test_path)
 }
 
-fn read_file(
-    spec: &FilesSpec,
-    path: &Path,
-    labels: Option<&PathBuf>,
-) -> Result<Samples, DataError> {
+/// Reads a file; `label` is the column or the file of its labels.
+fn read_file(spec: &FilesSpec, path: &Path, label: Option<&str>) -> Result<Samples, DataError> {
     let samples = match spec.format_of(path) {
         FileFormat::Libsvm => read(path, libsvm::parse)?,
-        FileFormat::Csv => read(path, |file| csv::parse(file, spec.label.as_deref()))?,
+        FileFormat::Csv => read(path, |file| csv::parse(file, label))?,
         FileFormat::Npz => read(path, npy::archive)?,
-        FileFormat::Npy => read_npy(path, &label_file(labels, path))?,
+        FileFormat::Npy => read_npy(path, &label_file(label, path))?,
     };
     // Before files are joined, so that the one at fault is named, with its own count of rows.
     samples.check().map_err(|bad| bad.in_file(path))?;
@@ -151,59 +147,56 @@ pub(crate) fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataE
     if !labels_path.exists() {
         let found = format!("no labels at {}", labels_path.display());
         let expected = "a .npy file with a label per sample, named by `label`";
-        return Err(DataError::content(path, found, expected));
+        return Err(bad("", found, expected).in_file(path));
     }
     let x = read(path, npy::matrix)?;
     let labels = read(labels_path, npy::labels)?;
     if labels.len() != x.nrows() {
-        let found = format!("{} labels", labels.len());
         let expected = format!("{}, one for each sample of {}", x.nrows(), path.display());
-        return Err(DataError::content(labels_path, found, expected));
+        return Err(bad("", counted(labels.len(), "label"), expected).in_file(labels_path));
     }
     Ok(Samples::new(x, labels))
 }
 
-/// A `label` that neither file has a use for is a mistake, not a wish to be ignored.
-fn refuse_idle_label(spec: &FilesSpec) -> Result<(), DataError> {
-    let Some(label) = &spec.label else {
-        return Ok(());
+/// What `label` says of the training and of the test file: a column of CSV, or the file that holds the labels
+/// of a `.npy` file. Where no file has a use for it, it is a mistake.
+fn labels(spec: &FilesSpec) -> Result<[Option<&str>; 2], DataError> {
+    let Some(label) = spec.label.as_deref() else {
+        return Ok([None, None]);
     };
-    for file in [Some(&spec.train), spec.test.as_ref()].into_iter().flatten() {
-        let expected = match spec.format_of(file) {
-            FileFormat::Csv | FileFormat::Npy => continue,
-            FileFormat::Libsvm => "no `label`: in LIBSVM text the label begins each line",
-            FileFormat::Npz => "no `label`: an npz file holds its labels under a name of its own",
-        };
-        return Err(DataError::content(file, format!("`label: {label}`"), expected));
+    let refuse =
+        |file, expected| Err(bad("", format_args!("`label: {label}`"), expected).in_file(file));
+    for file in std::iter::once(&spec.train).chain(&spec.test) {
+        match spec.format_of(file) {
+            FileFormat::Csv | FileFormat::Npy => {}
+            FileFormat::Libsvm => {
+                return refuse(file, "no `label`: in LIBSVM text the label begins each line");
+            }
+            FileFormat::Npz => {
+                return refuse(file, "no `label`: an npz file holds its labels under its own name");
+            }
+        }
     }
-    Ok(())
-}
-
-/// The label files of `.npy` files that `label` names: none, or one per data file.
-fn label_files(spec: &FilesSpec) -> Result<Vec<PathBuf>, DataError> {
-    let Some(label) =
-        spec.label.as_ref().filter(|_| spec.format_of(&spec.train) == FileFormat::Npy)
-    else {
-        return Ok(Vec::new());
-    };
-    if spec.test.is_none() {
-        return Ok(vec![PathBuf::from(label)]);
+    let is_npy = |file: &PathBuf| spec.format_of(file) == FileFormat::Npy;
+    match (is_npy(&spec.train), &spec.test) {
+        (false, Some(test)) if is_npy(test) => Ok([Some(label), None]),
+        (false, _) | (true, None) => Ok([Some(label), Some(label)]),
+        (true, Some(_)) => match label.split(',').map(str::trim).collect::<Vec<_>>()[..] {
+            [train, test] => Ok([Some(train), Some(test)]),
+            _ => refuse(
+                &spec.train,
+                "two label files with a comma between, for the training and the test file",
+            ),
+        },
     }
-    let names: Vec<PathBuf> = label.split(',').map(|name| PathBuf::from(name.trim())).collect();
-    if names.len() != 2 {
-        let found = format!("`label: {label}` for a training and a test file");
-        let expected = "two label files with a comma between";
-        return Err(DataError::content(&spec.train, found, expected));
-    }
-    Ok(names)
 }
 
 /// The labels of the `.npy` file `features`: the file `given`, which may be next to it; or the usual one,
 /// with `features` in the name replaced by `labels`, else with `-labels` appended.
-fn label_file(given: Option<&PathBuf>, features: &Path) -> PathBuf {
-    if let Some(given) = given {
-        let neighbour = features.with_file_name(given);
-        return if !given.exists() && neighbour.exists() { neighbour } else { given.clone() };
+fn label_file(given: Option<&str>, features: &Path) -> PathBuf {
+    if let Some(given) = given.map(PathBuf::from) {
+        let neighbour = features.with_file_name(&given);
+        return if !given.exists() && neighbour.exists() { neighbour } else { given };
     }
     let stem = features.file_stem().unwrap_or_default().to_string_lossy();
     features.with_file_name(match stem.rsplit_once("features") {

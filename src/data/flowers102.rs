@@ -6,13 +6,18 @@ use std::path::{Path, PathBuf};
 use ndarray::Axis;
 
 use super::content::read;
-use super::error::{BadContent, DataError};
+use super::error::{BadContent, DataError, bad, variable};
 use super::images::Images;
 use super::mat::MatFile;
 use super::{Samples, npy};
+use crate::wording::counted;
 
 /// Images for training, validation and testing, counted from 0.
 type Parts = [Vec<usize>; 3];
+
+pub(crate) fn has_images(folder: &Path) -> bool {
+    folder.join("jpg").is_dir() && folder.join("setid.mat").is_file()
+}
 
 /// `jpg/image_00001.jpg` and on, `imagelabels.mat` and `setid.mat` in a folder.
 pub(crate) fn images(paths: &[PathBuf]) -> Result<Samples, DataError> {
@@ -25,7 +30,7 @@ pub(crate) fn images(paths: &[PathBuf]) -> Result<Samples, DataError> {
     });
     if train.is_empty() || test.is_empty() {
         let expected = "the images image_00001.jpg and on, for training and for testing";
-        return Err(DataError::content(&folder.join("jpg"), "too few images", expected));
+        return Err(bad("", "too few images", expected).in_file(&folder.join("jpg")));
     }
     let order = [&train[..], &test].concat();
     let mut samples = of_images(folder, &labels, &order)?;
@@ -44,7 +49,7 @@ pub(crate) fn validation_images(paths: &[PathBuf]) -> Result<Samples, DataError>
     let (labels, [_, order, _]) = official(folder)?;
     match order.iter().map(|&i| image(folder, i)).find(|path| !path.is_file()) {
         None => of_images(folder, &labels, &order),
-        Some(missing) => Err(DataError::content(&missing, "no such file", "all validation images")),
+        Some(missing) => Err(bad("", "no such file", "all validation images").in_file(&missing)),
     }
 }
 
@@ -79,7 +84,7 @@ fn of_features(paths: &[PathBuf], choose: fn(Parts) -> Vec<usize>) -> Result<Sam
     let labels = read(&paths[1], labels)?;
     if labels.len() != x.nrows() {
         let expected = format!("{}, one for each label", labels.len());
-        return Err(DataError::content(&paths[0], format!("{} samples", x.nrows()), expected));
+        return Err(bad("", counted(x.nrows(), "sample"), expected).in_file(&paths[0]));
     }
     let order = choose(read(&paths[2], |file| parts(file, labels.len()))?);
     let labels = order.iter().map(|&i| labels[i].clone()).collect();
@@ -95,14 +100,13 @@ fn labels(file: &[u8]) -> Result<Vec<String>, BadContent> {
 fn parts(file: &[u8], images: usize) -> Result<Parts, BadContent> {
     let file = MatFile::parse(file)?;
     let part = |name: &str| -> Result<Vec<usize>, BadContent> {
-        let index = |id: f64| {
-            if id.fract() == 0.0 && id >= 1.0 && id <= images as f64 {
-                return Ok(id as usize - 1);
-            }
+        let ids = file.matrix(name)?.values;
+        let is_image = |id: &f64| id.fract() == 0.0 && (1.0..=images as f64).contains(id);
+        if let Some(id) = ids.iter().find(|id| !is_image(id)) {
             let expected = format!("a number of an image, 1 to {images}");
-            Err(BadContent::variable(name, id.to_string(), expected))
-        };
-        file.matrix(name)?.values.into_iter().map(index).collect()
+            return Err(bad(variable(name), id, expected));
+        }
+        Ok(ids.into_iter().map(|id| id as usize - 1).collect())
     };
     Ok([part("trnid")?, part("valid")?, part("tstid")?])
 }

@@ -10,7 +10,7 @@ use image::{DynamicImage, ImageReader, Limits, RgbImage};
 use sha2::{Digest, Sha256};
 
 use super::content::{self, file_name};
-use super::error::{BadContent, DataError};
+use super::error::{BadContent, DataError, bad};
 use super::{EncoderSpec, hex};
 use crate::memory;
 
@@ -56,7 +56,7 @@ impl FromIterator<Source> for Images {
 }
 
 impl Images {
-    /// Whether these are the same images, told by where they come from.
+    /// Whether both have the same images, of the same size.
     #[cfg(feature = "deep")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let mut pairs = self.images.iter().zip(&other.images);
@@ -70,7 +70,7 @@ impl Images {
         let mut seen = HashSet::new();
         if let Some(path) = paths.iter().find(|path| !seen.insert(*path)) {
             let found = format!("{} twice", file_name(path));
-            return Err(BadContent::file(found, "every image once"));
+            return Err(bad("", found, "every image once"));
         }
         Ok(paths.into_iter().map(Source::File).collect())
     }
@@ -162,25 +162,25 @@ impl Source {
     }
 }
 
-/// Decodes a file, whose kind is told by content.
+/// Decodes a file. Its content decides on the format, not its name.
 pub(crate) fn decode(path: &Path) -> Result<DynamicImage, DataError> {
-    let refuse = |reason: String| {
-        let found = format!("no readable image ({reason})");
-        BadContent::file(found, "a whole JPEG, PNG, BMP or PNM file")
-    };
-    content::read(path, |bytes| {
+    let pixels = |bytes: &[u8]| {
         if is_cut_off(bytes) {
-            return Err(refuse("the JPEG data breaks off".to_owned()));
+            return Err("the JPEG data breaks off".to_owned());
         }
-        let mut reader = ImageReader::new(Cursor::new(bytes))
-            .with_guessed_format()
-            .map_err(|error| refuse(error.to_string()))?;
+        let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format();
+        let mut reader = reader.map_err(|error| error.to_string())?;
         let mut limits = Limits::default();
         limits.max_image_width = Some(MAX_SIDE);
         limits.max_image_height = Some(MAX_SIDE);
         reader.limits(limits);
-        reader.decode().map_err(|error| refuse(error.to_string()))
-    })
+        reader.decode().map_err(|error| error.to_string())
+    };
+    let refuse = |reason: String| {
+        let found = format!("no readable image ({reason})");
+        bad("", found, "a whole JPEG, PNG, BMP or PNM file")
+    };
+    content::read(path, |bytes| pixels(bytes).map_err(refuse))
 }
 
 /// Whether a JPEG file lacks its end. The decoder would fill the missing part with grey. Neither marker can

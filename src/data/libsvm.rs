@@ -1,6 +1,8 @@
 //! LIBSVM text: `label index:value index:value ...`, indices from 1 and increasing, zeros left out.
 
-use super::error::{BadContent, Place, quote};
+use std::str::FromStr;
+
+use super::error::{BadContent, bad, quote};
 use super::{MAX_VALUES, Samples, most_values, without_mark, zeros};
 
 /// Highest feature index accepted.
@@ -12,7 +14,7 @@ pub(crate) fn parse(file: &[u8]) -> Result<Samples, BadContent> {
         rows.push(number, line)?;
     }
     if rows.labels.is_empty() {
-        return Err(BadContent::file("no sample", "lines such as `1 3:0.5 7:2`"));
+        return Err(bad("", "no sample", "lines such as `1 3:0.5 7:2`"));
     }
     rows.check_size(most_values())?;
     rows.dense()
@@ -25,44 +27,41 @@ struct Rows {
     ends: Vec<usize>,
     entries: Vec<(u32, f64)>,
     dims: usize,
-    /// Line and column of the index that `dims` is.
-    widest: (u64, usize),
+    /// Where the index is that `dims` is.
+    widest: String,
 }
 
 impl Rows {
     /// Adds a line; blank ones and comments are skipped.
     fn push(&mut self, line: u64, text: &[u8]) -> Result<(), BadContent> {
-        let bad = |column: usize, found: String, expected: &str| {
-            BadContent::new(Place::Text { line, column }, found, expected)
-        };
+        let place = |column: usize| format!(":{line}:{column}");
         let mut tokens = tokens(text);
         let Some((column, token)) = tokens.next() else {
             return Ok(());
         };
         let label = str::from_utf8(token).ok().filter(|label| !label.contains(':'));
-        let label = label.ok_or_else(|| bad(column, quote(token), "a label"))?;
+        let label = label.ok_or_else(|| bad(place(column), quote(token), "a label"))?;
         if label.parse().is_ok_and(|number: f64| !number.is_finite()) {
-            return Err(bad(column, format!("`{label}`"), "a finite label"));
+            return Err(bad(place(column), quote(token), "a finite label"));
         }
         let mut last = 0;
         for (column, token) in tokens {
-            let (index, value) = entry(token)
-                .map_err(|(offset, found, expected)| bad(column + offset, found, &expected))?;
+            let (index, value) = entry(token, column, place)?;
             if index <= last {
                 let problem = if index == last { "twice" } else { "after a higher one" };
                 let found = format!("index `{index}` {problem} (`{last}` precedes it)");
-                return Err(bad(column, found, "indices that increase"));
+                return Err(bad(place(column), found, "indices that increase"));
             }
             last = index;
             if index > self.dims {
-                (self.dims, self.widest) = (index, (line, column));
+                (self.dims, self.widest) = (index, place(column));
             }
             if value != 0.0 {
                 self.entries.push((index as u32 - 1, value));
             }
         }
         if self.entries.len() > MAX_VALUES {
-            return Err(BadContent::file("more values", format!("at most {MAX_VALUES} values")));
+            return Err(bad("", "more values", format_args!("at most {MAX_VALUES} values")));
         }
         self.labels.push(label.to_owned());
         self.ends.push(self.entries.len());
@@ -76,10 +75,9 @@ impl Rows {
         if samples.saturating_mul(dims) <= most {
             return Ok(());
         }
-        let (line, column) = self.widest;
         let found = format!("index `{dims}`, which makes {samples} samples of {dims} features");
         let expected = format!("at most {most} values including zeros (memory limit)");
-        Err(BadContent::new(Place::Text { line, column }, found, expected))
+        Err(bad(&self.widest, found, expected))
     }
 
     fn dense(self) -> Result<Samples, BadContent> {
@@ -107,27 +105,34 @@ fn tokens(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     words.filter(|(_, word)| !word.is_empty())
 }
 
-/// Index and value; or where in `token` what was found and what was expected.
-fn entry(token: &[u8]) -> Result<(usize, f64), (usize, String, String)> {
-    let bad = |found: String, expected: &str| Err((0, found, expected.to_owned()));
+/// Index and value of the token at `column`.
+fn entry(
+    token: &[u8],
+    column: usize,
+    place: impl Fn(usize) -> String,
+) -> Result<(usize, f64), BadContent> {
+    let refuse = |offset: usize, found: String, expected: &str| {
+        Err(bad(place(column + offset), found, expected))
+    };
     let Some(colon) = token.iter().position(|&byte| byte == b':') else {
-        return bad(quote(token), "`index:value`");
+        return refuse(0, quote(token), "`index:value`");
     };
     let (index, value) = (&token[..colon], &token[colon + 1..]);
-    let number = str::from_utf8(index).ok().and_then(|text| text.parse().ok());
-    let index = match number {
-        None => return bad(format!("index {}", quote(index)), "a whole number from 1"),
-        Some(0) => return bad("index `0`".to_owned(), "indices from 1"),
+    let shown = || format!("index {}", quote(index));
+    let index = match number(index) {
         Some(index @ 1..=MAX_INDEX) => index,
-        Some(index) => {
-            return bad(format!("index `{index}`"), &format!("an index of at most {MAX_INDEX}"));
-        }
+        None => return refuse(0, shown(), "a whole number from 1"),
+        Some(0) => return refuse(0, shown(), "indices from 1"),
+        Some(_) => return refuse(0, shown(), &format!("an index of at most {MAX_INDEX}")),
     };
-    let number = str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
-    match number.filter(|value| value.is_finite()) {
+    match number(value).filter(|value: &f64| value.is_finite()) {
         Some(value) => Ok((index, value)),
-        None => Err((colon + 1, format!("value {}", quote(value)), "a finite number".to_owned())),
+        None => refuse(colon + 1, format!("value {}", quote(value)), "a finite number"),
     }
+}
+
+fn number<T: FromStr>(text: &[u8]) -> Option<T> {
+    str::from_utf8(text).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::content::raw;
-use super::error::DataError;
+use super::error::{DataError, bad};
 use super::{Dataset, Samples, hex};
 
 /// Everything known about a dataset before it is read.
@@ -30,7 +30,7 @@ pub struct Manifest {
     pub by_hand: Option<String>,
     pub samples: usize,
     pub dims: usize,
-    /// For data with a split of its own: the first this many samples are for training.
+    /// For data with its own split: the first this many samples are for training.
     #[serde(default)]
     pub train: Option<usize>,
     /// Samples of each class, in class order.
@@ -69,7 +69,7 @@ pub struct DataFile {
     pub only_these: bool,
 }
 
-/// A known copy of a file.
+/// A known copy of a file, by its SHA-256 or the beginning of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Copy {
@@ -97,11 +97,6 @@ impl Manifest {
         serde_saphyr::from_str(text)
     }
 
-    /// Where `file` is in a data folder.
-    pub(crate) fn place(&self, file: &DataFile) -> PathBuf {
-        Path::new(file.folder.as_ref().unwrap_or(&self.name)).join(&file.name)
-    }
-
     /// Number of classes.
     pub fn classes(&self) -> usize {
         self.class_counts.len()
@@ -115,32 +110,23 @@ impl Manifest {
         let dims = if dataset.images.is_some() { self.dims } else { dataset.x.ncols() };
         let found = shape(dataset.x.nrows(), dims, &dataset.class_counts());
         let known = shape(self.samples, self.dims, &self.class_counts);
-        if found != known {
-            if self.exact {
-                let expected = format!("{known} for `{}`", self.name);
-                return Err(DataError::content(path, found, expected));
-            }
+        if found != known && self.exact {
+            let expected = format!("{known} for `{}`", self.name);
+            return Err(bad("", found, expected).in_file(path));
+        } else if found != known {
             dataset.notes.push(format!("found {found}, the original has {known}"));
         }
-        if let Some(expected) = self.data_sha256.as_ref().filter(|hash| **hash != dataset.hash) {
-            return Err(DataError::Hash {
-                path: path.to_path_buf(),
-                what: "the data in it",
-                found: dataset.hash,
-                expected: expected.clone(),
-            });
+        if let Some(expected) = self.data_sha256.clone().filter(|hash| *hash != dataset.hash) {
+            let (path, what, found) = (path.to_path_buf(), "the data in it", dataset.hash);
+            return Err(DataError::Hash { path, what, found, expected });
         }
-        dataset.notes.extend(self.paper_note(&dataset));
-        dataset.notes.extend(self.notes.iter().cloned());
-        Ok(dataset)
-    }
-
-    /// Where the shape differs from the paper's.
-    fn paper_note(&self, dataset: &Dataset) -> Option<String> {
         let ((samples, dims), classes) = (dataset.x.dim(), dataset.classes.len());
         let ours = PaperShape { samples, dims, classes };
-        let paper = self.paper.filter(|paper| *paper != ours)?;
-        Some(format!("{ours}; the paper lists {paper}"))
+        if let Some(paper) = self.paper.filter(|paper| *paper != ours) {
+            dataset.notes.push(format!("{ours}; the paper lists {paper}"));
+        }
+        dataset.notes.extend(self.notes.iter().cloned());
+        Ok(dataset)
     }
 }
 
@@ -158,28 +144,29 @@ fn shape(samples: usize, dims: usize, counts: &[usize]) -> String {
 }
 
 impl DataFile {
+    /// Where the file is in a data folder.
+    pub(crate) fn place(&self, dataset: &str) -> PathBuf {
+        Path::new(self.folder.as_deref().unwrap_or(dataset)).join(&self.name)
+    }
+
     /// What is known of the copy at `path`: a note, or an error if only others are right.
     pub(crate) fn recognise(&self, path: &Path) -> Result<Option<String>, DataError> {
-        if self.copies.is_empty() {
+        let Self { name, copies, .. } = self;
+        if copies.is_empty() {
             return Ok(None);
         }
-        let sha256 = hex(&Sha256::digest(raw(path)?));
-        if let Some(copy) = self.copies.iter().find(|copy| copy.sha256 == sha256) {
-            return Ok(Some(format!("{} is {}", self.name, copy.of)));
+        let found = hex(&Sha256::digest(raw(path)?));
+        if let Some(copy) = copies.iter().find(|copy| found.starts_with(&copy.sha256)) {
+            return Ok(Some(format!("{name} is {}", copy.of)));
         }
         if self.only_these {
-            let known: Vec<_> = self.copies.iter().map(|copy| copy.sha256.as_str()).collect();
-            return Err(DataError::Hash {
-                path: path.to_path_buf(),
-                what: "the file",
-                found: sha256,
-                expected: known.join(" or "),
-            });
+            let known: Vec<_> = copies.iter().map(|copy| copy.sha256.as_str()).collect();
+            let (path, expected) = (path.to_path_buf(), known.join(" or "));
+            return Err(DataError::Hash { path, what: "the file", found, expected });
         }
         Ok(Some(format!(
-            "{} (SHA-256 {sha256}) is none of the copies known to the manifest; its shape and \
-             class counts are right",
-            self.name
+            "{name} (SHA-256 {found}) is none of the copies known to the manifest; its shape and class \
+             counts are right"
         )))
     }
 }

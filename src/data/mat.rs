@@ -13,7 +13,7 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use super::error::{BadContent, Place, quote};
+use super::error::{BadContent, bad, quote, variable};
 use super::numbers::{Kind, decode};
 use super::{MAX_VALUES, zeros};
 
@@ -41,20 +41,17 @@ pub(crate) struct MatFile<'a> {
 impl<'a> MatFile<'a> {
     pub(crate) fn parse(file: &'a [u8]) -> Result<Self, BadContent> {
         if file.starts_with(b"MATLAB 7.3") {
-            return Err(BadContent::file("MATLAB 7.3 (HDF5)", "MATLAB v5; save with `-v7`"));
+            return Err(bad("", "MATLAB 7.3 (HDF5)", "MATLAB v5; save with `-v7`"));
         }
         // The byte order: `MI` on machines that are rare now.
         if file.get(126..HEADER) != Some(b"IM") {
-            return Err(BadContent::file("another kind of file", "a little-endian MATLAB v5 file"));
+            return Err(bad("", "another kind of file", "a little-endian MATLAB v5 file"));
         }
         let mut variables = Vec::new();
         let mut elements = Elements(&file[HEADER..]);
         while !elements.0.is_empty() {
-            let at = file.len() - elements.0.len();
-            let damaged = || {
-                let expected = "an intact MATLAB v5 file";
-                BadContent::new(Place::Byte(at as u64), "a cut or damaged variable", expected)
-            };
+            let place = format!(", byte {}", file.len() - elements.0.len());
+            let damaged = || bad(&place, "a cut or damaged variable", "an intact MATLAB v5 file");
             let content = match elements.next().ok_or_else(damaged)? {
                 (MATRIX, content) => Cow::Borrowed(content),
                 (COMPRESSED, content) => Cow::Owned(inflate(content).ok_or_else(damaged)?),
@@ -88,7 +85,7 @@ impl<'a> MatFile<'a> {
         expected: &str,
     ) -> Result<T, BadContent> {
         if let Some((_, content)) = self.variables.iter().find(|(known, _)| known == name) {
-            let refuse = || BadContent::variable(name, "something else, or damaged", expected);
+            let refuse = || bad(variable(name), "something else, or damaged", expected);
             return parse(content).ok_or_else(refuse);
         }
         let names = self.variables.iter().map(|(name, _)| quote(name.as_bytes()));
@@ -96,7 +93,7 @@ impl<'a> MatFile<'a> {
             [] => "no variable".to_owned(),
             names => format!("only {}", names.join(", ")),
         };
-        Err(BadContent::file(found, format!("a variable `{name}`")))
+        Err(bad("", found, format_args!("a variable `{name}`")))
     }
 }
 

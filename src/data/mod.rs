@@ -1,7 +1,7 @@
 //! Datasets: one file per format and per dataset, a registry, download, splits.
 //!
-//! A [`Store`] finds (or downloads) the files that a [`manifest`] of the [`registry`] lists. [`content`]
-//! reads and unpacks them. A parser turns bytes into [`Samples`], and [`Dataset::new`] checks and numbers
+//! A [`Store`] finds (or downloads) the files that a [`manifest`] of the [`registry`] lists. `content`
+//! reads and unpacks them. A parser turns bytes into `Samples`, and `Dataset::new` checks and numbers
 //! the classes. [`load_files`] does the same with the user's own files. [`split`] divides what was read.
 
 mod binalpha;
@@ -32,12 +32,13 @@ mod validation;
 
 pub use download::Progress;
 pub use encoder::{Backbone, Conventions, Encoder, EncoderSpec};
-pub use error::{BadContent, DataError, Place};
+pub(crate) use error::bad;
+pub use error::{BadContent, DataError};
 pub use files::{FileFormat, FilesSpec, load_files};
 pub use images::Images;
 pub use options::{DatasetOptions, DatasetSpec, EvaluateOn};
 pub use split::{Split, Splits, folds, splits, stratified_part, subsample};
-pub use store::{Fetched, Store};
+pub use store::Store;
 pub use validation::Validation;
 
 use std::cmp::Ordering;
@@ -71,7 +72,7 @@ pub struct Dataset {
     pub classes: Vec<String>,
     /// SHA-256 over shape, values and labels: the same data has the same hash whatever its format.
     pub hash: String,
-    /// For data with a split of its own: the first this many rows are for training.
+    /// For data with its own split: the first this many rows are for training.
     pub fixed_train: Option<usize>,
     /// For images that no encoder has made vectors of, or did: the images themselves.
     pub images: Option<Arc<Images>>,
@@ -125,17 +126,17 @@ impl Samples {
         let ((rows, dims), labels) = (self.x.dim(), self.labels.len());
         if rows == 0 || dims == 0 && self.images.is_none() {
             let found = format!("{rows} samples of {dims} features");
-            return Err(BadContent::file(found, "at least one sample with at least one feature"));
+            return Err(bad("", found, "at least one sample with at least one feature"));
         }
         if rows != labels {
             let found = format!("{rows} samples and {labels} labels");
-            return Err(BadContent::file(found, "as many labels as samples"));
+            return Err(bad("", found, "as many labels as samples"));
         }
         match self.x.indexed_iter().find(|(_, value)| !value.is_finite()) {
             None => Ok(()),
             Some(((row, column), value)) => {
-                let place = Place::Entry { row: row + 1, column: column + 1 };
-                Err(BadContent::new(place, format!("`{value}`"), "a finite number"))
+                let place = format!(", row {}, column {}", row + 1, column + 1);
+                Err(bad(place, format_args!("`{value}`"), "a finite number"))
             }
         }
     }
@@ -144,15 +145,14 @@ impl Samples {
 /// A matrix of zeros, or an error where its size is beyond reason or memory.
 pub(crate) fn zeros(rows: usize, dims: usize) -> Result<Array2<f64>, BadContent> {
     let most = most_values();
-    let refuse = || {
-        let found = format!("{rows} samples of {dims} features");
-        BadContent::file(found, format!("at most {most} values in all"))
-    };
-    let count = rows.checked_mul(dims).filter(|count| *count <= most).ok_or_else(refuse)?;
     let mut values = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| refuse())?;
-    values.resize(count, 0.0);
-    Array2::from_shape_vec((rows, dims), values).map_err(|_| refuse())
+    let count = rows.checked_mul(dims).filter(|count| *count <= most);
+    if count.is_none_or(|count| values.try_reserve_exact(count).is_err()) {
+        let found = format!("{rows} samples of {dims} features");
+        return Err(bad("", found, format_args!("at most {most} values in all")));
+    }
+    values.resize(rows * dims, 0.0);
+    Ok(Array2::from_shape_vec((rows, dims), values).expect("there are as many values"))
 }
 
 /// Text without the mark of UTF-8 that some programs put first.
@@ -261,7 +261,8 @@ fn finite(label: &str) -> Option<f64> {
     number.is_finite().then_some(number + 0.0)
 }
 
-/// Refuses a single class, a class without training samples, and a class of one sample.
+/// Refuses a single class, a class without training samples, and a class of one sample. `split` has the
+/// number of training samples and the file of the test samples.
 fn check_classes(
     classes: &[String],
     y: &[usize],
@@ -270,25 +271,23 @@ fn check_classes(
 ) -> Result<(), DataError> {
     if let [only] = classes {
         let found = format!("only one class, `{only}`");
-        return Err(DataError::content(path, found, "at least two classes"));
+        return Err(bad("", found, "at least two classes").in_file(path));
     }
     let class_with = |y: &[usize], count| {
-        let place = counts(y, classes.len()).iter().position(|&found| found == count);
-        place.map(|class| &classes[class])
+        let class = counts(y, classes.len()).iter().position(|&found| found == count)?;
+        Some(&classes[class])
     };
     if let Some((train, test)) = split
         && let Some(class) = class_with(&y[..train.min(y.len())], 0)
     {
         let found = format!("class `{class}`, of which there is no training sample");
-        return Err(DataError::content(test, found, "no class but those of the training samples"));
+        return Err(bad("", found, "no class but those of the training samples").in_file(test));
     }
-    match class_with(y, 1) {
-        None => Ok(()),
-        Some(class) => {
-            let found = format!("a single sample of class `{class}`");
-            Err(DataError::content(path, found, "at least two samples of every class"))
-        }
+    if let Some(class) = class_with(y, 1) {
+        let found = format!("a single sample of class `{class}`");
+        return Err(bad("", found, "at least two samples of every class").in_file(path));
     }
+    Ok(())
 }
 
 /// SHA-256 over shape, values (row by row, as little-endian `f64`) and labels.

@@ -3,8 +3,9 @@
 use ndarray::Array2;
 
 use super::Samples;
-use super::error::BadContent;
+use super::error::{BadContent, bad, variable};
 use super::mat::MatFile;
+use crate::wording::counted;
 
 /// A sample is a document, a feature is a word.
 pub(crate) fn parse(file: &[u8]) -> Result<Samples, BadContent> {
@@ -12,13 +13,12 @@ pub(crate) fn parse(file: &[u8]) -> Result<Samples, BadContent> {
     let documents = file.matrix("documents")?;
     let groups = file.matrix("newsgroups")?;
     if groups.values.len() != documents.columns {
-        let found = format!("{} labels", groups.values.len());
+        let found = counted(groups.values.len(), "label");
         let expected = format!("{}, one for each column of `documents`", documents.columns);
-        return Err(BadContent::variable("newsgroups", found, expected));
+        return Err(bad(variable("newsgroups"), found, expected));
     }
     // Column after column of words x documents is row after row of documents x words.
-    let x = Array2::from_shape_vec((documents.columns, documents.rows), documents.values).map_err(
-        |error| BadContent::variable("documents", error.to_string(), "words x documents"),
-    )?;
+    let x = Array2::from_shape_vec((documents.columns, documents.rows), documents.values)
+        .expect("a matrix has as many values as its shape says");
     Ok(Samples::new(x, groups.values.iter().map(f64::to_string).collect()))
 }

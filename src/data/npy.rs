@@ -9,7 +9,7 @@ use std::io::{Cursor, Read};
 use ndarray::{Array2, ShapeBuilder};
 use zip::ZipArchive;
 
-use super::error::{BadContent, Place, quote};
+use super::error::{BadContent, bad, quote, variable};
 use super::numbers::{Kind, decode};
 use super::{MAX_VALUES, Samples};
 
@@ -50,7 +50,7 @@ pub(crate) fn labels(file: &[u8]) -> Result<Vec<String>, BadContent> {
         None => Ok(numbers.iter().map(f64::to_string).collect()),
         Some(at) => {
             let found = format!("label `{}` of sample {}", numbers[at], at + 1);
-            Err(BadContent::file(found, "a finite label"))
+            Err(bad("", found, "a finite label"))
         }
     }
 }
@@ -58,8 +58,8 @@ pub(crate) fn labels(file: &[u8]) -> Result<Vec<String>, BadContent> {
 /// Samples as `x` and labels as `y` of an `.npz` archive, or under one of their usual other names.
 pub(crate) fn archive(file: &[u8]) -> Result<Samples, BadContent> {
     let mut archive = ZipArchive::new(Cursor::new(file)).map_err(|error| {
-        let found = format!("a file that is no zip archive ({error})");
-        BadContent::file(found, "an .npz archive")
+        let found = format!("a file that is not a zip archive ({error})");
+        bad("", found, "an .npz archive")
     })?;
     let x = member(&mut archive, &SAMPLES, matrix)?;
     let labels = member(&mut archive, &LABELS, labels)?;
@@ -72,9 +72,8 @@ fn member<T>(
     names: &[&str],
     parse: fn(&[u8]) -> Result<T, BadContent>,
 ) -> Result<T, BadContent> {
-    let mut entries = names.iter().map(|name| (*name, format!("{name}.npy")));
-    let Some((name, entry)) = entries.find(|(_, entry)| archive.index_for_name(entry).is_some())
-    else {
+    let places = names.iter().map(|name| (name, archive.index_for_name(&format!("{name}.npy"))));
+    let Some((name, place)) = { places }.find_map(|(name, place)| Some((name, place?))) else {
         let quoted = |name: &str| format!("`{}`", name.trim_end_matches(".npy"));
         let mut present: Vec<_> = archive.file_names().take(20).map(quoted).collect();
         present.sort();
@@ -83,17 +82,17 @@ fn member<T>(
             _ => format!("only {}", present.join(", ")),
         };
         let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
-        return Err(BadContent::file(found, format!("an array called {}", names.join(" or "))));
-    };
-    let damaged = |error: String| {
-        BadContent::variable(name, format!("damaged data ({error})"), "an intact archive")
+        return Err(bad("", found, format_args!("an array called {}", names.join(" or "))));
     };
     // The size in the archive's directory is only a claim: read on, but never past the limit.
     let limit = 8 * MAX_VALUES as u64;
-    let entry = archive.by_name(&entry).map_err(|error| damaged(error.to_string()))?;
     let mut bytes = Vec::new();
-    entry.take(limit).read_to_end(&mut bytes).map_err(|error| damaged(error.to_string()))?;
-    parse(&bytes).map_err(|bad| bad.in_array(name))
+    let entry = archive.by_index(place).map_err(std::io::Error::from);
+    entry.and_then(|entry| entry.take(limit).read_to_end(&mut bytes)).map_err(|error| {
+        let found = format!("damaged data ({error})");
+        bad(variable(name), found, "an intact archive")
+    })?;
+    parse(&bytes).map_err(|bad| bad.at(variable(name)))
 }
 
 /// An array of any supported type.
@@ -117,30 +116,28 @@ impl<'a> Array<'a> {
     /// Reads the header and checks that the values are all there.
     fn parse(file: &'a [u8]) -> Result<Self, BadContent> {
         let (header, bytes) = split_header(file)?;
-        let start = (file.len() - bytes.len()) as u64;
-        let bad = |found: String, expected: &str| {
-            BadContent::new(Place::Byte(start - header.len() as u64), found, expected)
-        };
+        let refuse = |found: String, expected: &str| bad("", found, expected);
         let value = |key: &str| {
-            let missing = || bad(format!("a header without `{key}`"), "a complete header");
+            let missing = || refuse(format!("a header without `{key}`"), "a complete header");
             value_of(header, key).ok_or_else(missing)
         };
         let descr = value("descr")?;
         let (values, width, big_endian) = element(descr).ok_or_else(|| {
             let found = format!("values of type {}", quote(descr.as_bytes()));
-            bad(found, "float16, float32, float64, an integer, bool or text type")
+            refuse(found, "float16, float32, float64, an integer, bool or text type")
         })?;
         let fortran = value("fortran_order")? == "True";
         let tuple = value("shape")?;
         let shape = dimensions(tuple).ok_or_else(|| {
-            bad(format!("shape {}", quote(tuple.as_bytes())), "a tuple of whole numbers")
+            refuse(format!("shape {}", quote(tuple.as_bytes())), "a tuple of whole numbers")
         })?;
         let wanted = shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
         if wanted != Some(bytes.len()) {
             let wanted = wanted.map_or_else(|| "more than fit".to_owned(), |n| n.to_string());
             let found = format!("{} bytes of values", bytes.len());
             let expected = format!("{wanted} for shape {shape:?} of {width} bytes each");
-            return Err(BadContent::new(Place::Byte(start), found, expected));
+            let place = format!(", byte {}", file.len() - bytes.len());
+            return Err(bad(place, found, expected));
         }
         Ok(Self { values, width, big_endian, fortran, shape, bytes })
     }
@@ -148,7 +145,7 @@ impl<'a> Array<'a> {
     fn numbers(&self) -> Result<Vec<f64>, BadContent> {
         match self.values {
             Values::Numbers(kind) => Ok(decode(kind, self.width, self.big_endian, self.bytes)),
-            Values::Text(_) => Err(BadContent::file("text", "numbers")),
+            Values::Text(_) => Err(bad("", "text", "numbers")),
         }
     }
 
@@ -166,32 +163,29 @@ impl<'a> Array<'a> {
 
     /// An error about the shape.
     fn refuse(&self, expected: &str) -> BadContent {
-        BadContent::file(format!("an array of shape {:?}", self.shape), expected)
+        bad("", format_args!("an array of shape {:?}", self.shape), expected)
     }
 }
 
 /// The header's text and the bytes of the values.
 fn split_header(file: &[u8]) -> Result<(&str, &[u8]), BadContent> {
-    let bad = |at: usize, found: &str, expected: &str| {
-        BadContent::new(Place::Byte(at as u64), found, expected)
-    };
     let Some(rest) = file.strip_prefix(MAGIC) else {
         let found = quote(&file[..file.len().min(MAGIC.len())]);
-        return Err(bad(0, &found, "the magic bytes of a NumPy array"));
+        return Err(bad("", found, "the magic bytes of a NumPy array"));
     };
     let (length, rest) = match rest {
         [1, _, a, b, rest @ ..] => (u32::from_le_bytes([*a, *b, 0, 0]), rest),
         [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
         [version, ..] if !(1..=3).contains(version) => {
-            return Err(bad(6, &format!("version {version}"), "version 1, 2 or 3"));
+            return Err(bad("", format_args!("version {version}"), "version 1, 2 or 3"));
         }
         _ => (1, &[][..]),
     };
     let Some((text, values)) = rest.split_at_checked(length as usize) else {
-        return Err(bad(file.len(), "the end of the file in its header", "a complete file"));
+        return Err(bad("", "the end of the file in its header", "a complete file"));
     };
-    let refuse = |_| bad(file.len() - rest.len(), &quote(text), "a header of plain text");
-    Ok((str::from_utf8(text).map_err(refuse)?, values))
+    let text = str::from_utf8(text).map_err(|_| bad("", quote(text), "a header of plain text"))?;
+    Ok((text, values))
 }
 
 /// The text of `key`'s value in a Python dictionary: a quoted string's inside, a tuple's inside, or
@@ -355,7 +349,7 @@ mod tests {
     fn a_cut_archive_is_an_error() {
         let file = zip(&[("X.npy", npy("|u1", false, "(1, 1)", &[1]))]);
         let error = sentence(&file[..file.len() / 2]);
-        assert!(error.starts_with("a.npz: found a file that is no zip archive"), "{error}");
+        assert!(error.starts_with("a.npz: found a file that is not a zip archive"), "{error}");
     }
 
     #[test]

@@ -3,31 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use Reader::{All, Each};
-
 use super::content::{read, unpack};
 use super::error::{BadContent, DataError};
 use super::manifest::Manifest;
 use super::{Dataset, Samples, binalpha, chg, cifar10, csv, dtd, flowers102, libsvm, newsgroups};
 
 /// Reads the files of a manifest, given in its order, or the folder of data that is put there by hand.
-type ReadAll = fn(&[PathBuf]) -> Result<Samples, DataError>;
-
-/// How the files of a dataset are read.
-#[derive(Clone, Copy)]
-pub(crate) enum Reader {
-    /// File by file; their samples are joined.
-    Each(fn(&[u8]) -> Result<Samples, BadContent>),
-    All(ReadAll),
-}
+type Read = fn(&[PathBuf]) -> Result<Samples, DataError>;
 
 /// A dataset of the registry.
-#[derive(Clone)]
 pub struct Entry {
     pub manifest: Manifest,
-    reader: Reader,
+    read: Read,
     /// Reads the validation samples of data that has some.
-    pub(crate) validation: Option<ReadAll>,
+    pub(crate) validation: Option<Read>,
     /// Whether a folder put there by hand holds the data.
     pub(crate) is_in: fn(&Path) -> bool,
     /// For data that is part of the program: a CSV file.
@@ -46,28 +35,32 @@ pub fn all() -> &'static [Entry] {
         // `datasets/embedded/ATTRIBUTION.md` says where the embedded files come from.
         let pendigits = include_bytes!("../../datasets/embedded/pendigits.csv.bz2");
         let optdigits = include_bytes!("../../datasets/embedded/optdigits.csv.gz");
-        let has_flowers =
-            |folder: &Path| folder.join("jpg").is_dir() && folder.join("setid.mat").is_file();
-        let has_textures =
-            |folder: &Path| folder.join("images").is_dir() && folder.join("labels").is_dir();
+        let libsvm: Read = |paths| each(paths, libsvm::parse);
         vec![
-            Entry::new(manifest!("chg"), All(chg::volumes)).found_by(chg::has_sets),
-            Entry::new(manifest!("binalpha"), Each(binalpha::parse)),
-            Entry::new(manifest!("20news"), Each(newsgroups::parse)),
-            Entry::new(manifest!("pendigits"), Each(libsvm::parse)).embed(pendigits),
-            Entry::new(manifest!("dna"), Each(libsvm::parse)),
-            Entry::new(manifest!("usps"), Each(libsvm::parse)),
-            Entry::new(manifest!("optdigits"), Each(libsvm::parse)).embed(optdigits),
-            Entry::new(manifest!("flowers102-resnet50"), All(flowers102::features)),
-            Entry::new(manifest!("flowers102-resnet34"), All(flowers102::features))
-                .with_validation(flowers102::validation_features),
-            Entry::new(manifest!("cifar10-resnet34"), All(cifar10::features)),
-            Entry::new(manifest!("cifar10-efficientnet"), All(cifar10::features)),
-            Entry::new(manifest!("cifar10"), All(cifar10::images)).found_by(cifar10::has_images),
-            Entry::new(manifest!("dtd"), All(dtd::images)).found_by(has_textures),
-            Entry::new(manifest!("flowers102"), All(flowers102::images))
-                .found_by(has_flowers)
-                .with_validation(flowers102::validation_images),
+            Entry { is_in: chg::has_sets, ..Entry::new(manifest!("chg"), chg::volumes) },
+            Entry::new(manifest!("binalpha"), |paths| each(paths, binalpha::parse)),
+            Entry::new(manifest!("20news"), |paths| each(paths, newsgroups::parse)),
+            Entry { embedded: Some(pendigits), ..Entry::new(manifest!("pendigits"), libsvm) },
+            Entry::new(manifest!("dna"), libsvm),
+            Entry::new(manifest!("usps"), libsvm),
+            Entry { embedded: Some(optdigits), ..Entry::new(manifest!("optdigits"), libsvm) },
+            Entry::new(manifest!("flowers102-resnet50"), flowers102::features),
+            Entry {
+                validation: Some(flowers102::validation_features),
+                ..Entry::new(manifest!("flowers102-resnet34"), flowers102::features)
+            },
+            Entry::new(manifest!("cifar10-resnet34"), cifar10::features),
+            Entry::new(manifest!("cifar10-efficientnet"), cifar10::features),
+            Entry {
+                is_in: cifar10::has_images,
+                ..Entry::new(manifest!("cifar10"), cifar10::images)
+            },
+            Entry { is_in: dtd::has_images, ..Entry::new(manifest!("dtd"), dtd::images) },
+            Entry {
+                is_in: flowers102::has_images,
+                validation: Some(flowers102::validation_images),
+                ..Entry::new(manifest!("flowers102"), flowers102::images)
+            },
         ]
     });
     &ALL
@@ -86,23 +79,23 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     all().iter().map(|entry| entry.manifest.name.as_str())
 }
 
+/// The samples of all files, one file after the other.
+pub(crate) fn each(
+    paths: &[PathBuf],
+    parse: fn(&[u8]) -> Result<Samples, BadContent>,
+) -> Result<Samples, DataError> {
+    let mut samples = read(&paths[0], parse)?;
+    for path in &paths[1..] {
+        samples = samples.join(read(path, parse)?).map_err(|bad| bad.in_file(path))?;
+    }
+    Ok(samples)
+}
+
 impl Entry {
-    pub(crate) fn new(manifest: &str, reader: Reader) -> Self {
+    pub(crate) fn new(manifest: &str, read: Read) -> Self {
         let manifest = Manifest::parse(manifest)
             .expect("manifests are part of the program and a test reads them all");
-        Self { manifest, reader, validation: None, is_in: Path::is_dir, embedded: None }
-    }
-
-    fn found_by(self, is_in: fn(&Path) -> bool) -> Self {
-        Self { is_in, ..self }
-    }
-
-    fn with_validation(self, read: ReadAll) -> Self {
-        Self { validation: Some(read), ..self }
-    }
-
-    fn embed(self, csv: &'static [u8]) -> Self {
-        Self { embedded: Some(csv), ..self }
+        Self { manifest, read, validation: None, is_in: Path::is_dir, embedded: None }
     }
 
     /// Whether the data is part of the program.
@@ -120,22 +113,12 @@ impl Entry {
 
     /// Reads files, recognises them by hash, and compares their content with the manifest.
     pub(crate) fn read(&self, paths: &[PathBuf]) -> Result<Dataset, DataError> {
-        let files = self.manifest.files.iter().zip(paths);
-        let notes: Vec<Option<String>> =
-            files.map(|(file, path)| file.recognise(path)).collect::<Result<_, _>>()?;
-        let samples = match self.reader {
-            All(read) => read(paths)?,
-            Each(parse) => {
-                let mut samples = read(&paths[0], parse)?;
-                for path in &paths[1..] {
-                    let more = read(path, parse)?;
-                    samples = samples.join(more).map_err(|bad| bad.in_file(path))?;
-                }
-                samples
-            }
-        };
-        let mut dataset = self.manifest.dataset(samples, &paths[0])?;
-        dataset.notes.extend(notes.into_iter().flatten());
+        let mut notes = Vec::new();
+        for (file, path) in self.manifest.files.iter().zip(paths) {
+            notes.extend(file.recognise(path)?);
+        }
+        let mut dataset = self.manifest.dataset((self.read)(paths)?, &paths[0])?;
+        dataset.notes.extend(notes);
         Ok(dataset)
     }
 }
@@ -152,7 +135,7 @@ mod tests {
             assert!(manifest.classes() > 1 && manifest.dims > 0, "{name}");
             assert!(
                 embedded.is_some() || !manifest.files.is_empty() || manifest.by_hand.is_some(),
-                "{name} cannot be had"
+                "{name} is not available"
             );
             for file in &manifest.files {
                 let is_by_hand = manifest.by_hand.is_some() && file.url.is_empty();

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -111,32 +110,28 @@ pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Spl
             let train = if splits.stratified {
                 stratified_part(&dataset.y, size, &seed)
             } else {
-                let mut order = permutation(n, &mut seed.rng());
+                let mut order: Vec<usize> = (0..n).collect();
+                shuffle(&mut order, &mut seed.rng());
                 order.truncate(size);
                 order
             };
-            let test = rest(&train, n);
-            Split::new(train, test)
+            let mut is_train = vec![false; n];
+            train.iter().for_each(|&i| is_train[i] = true);
+            Split::new(train, (0..n).filter(|&i| !is_train[i]).collect())
         })
         .collect())
 }
 
 /// A seeded part of `size` samples with the class shares of the whole, which must have as many.
-/// Of data with a split of its own, only training samples are left out.
+/// Of data with its own split, only training samples are left out.
 ///
 /// Draws from `seed / "subsample" / <dataset's name>`.
 pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset, DataError> {
     let candidates = dataset.fixed_train.unwrap_or(dataset.y.len());
     if size > candidates {
-        return Err(DataError::Subsample {
-            dataset: dataset.name.clone(),
-            size,
-            samples: candidates,
-            kind: match dataset.fixed_train {
-                None => "samples",
-                Some(_) => "training samples",
-            },
-        });
+        let kind = if dataset.fixed_train.is_some() { "training samples" } else { "samples" };
+        let samples = format!("{candidates} {kind}");
+        return Err(DataError::Subsample { dataset: dataset.name.clone(), size, samples });
     }
     if size == candidates {
         return Ok(dataset.clone());
@@ -157,7 +152,7 @@ pub fn folds(y: &[usize], k: usize, seed: &Seed) -> Vec<Vec<usize>> {
     let k = k.max(1);
     let mut rng = seed.rng();
     let mut folds = vec![Vec::new(); k];
-    // Dealing goes on where the last class ended, so that short classes do not all fill fold 0.
+    // Dealing continues where the last class ended, so that short classes do not all fill fold 0.
     let members = by_class(y).into_iter().flat_map(|mut members| {
         shuffle(&mut members, &mut rng);
         members
@@ -223,18 +218,6 @@ fn quotas(sizes: &[usize], size: usize) -> Vec<usize> {
         }
     }
     quotas
-}
-
-fn rest(part: &[usize], n: usize) -> Vec<usize> {
-    let mut taken = vec![false; n];
-    part.iter().for_each(|&i| taken[i] = true);
-    (0..n).filter(|&i| !taken[i]).collect()
-}
-
-fn permutation(n: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
-    shuffle(&mut order, rng);
-    order
 }
 
 #[cfg(test)]

@@ -6,21 +6,17 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::{Mutex, MutexGuard};
 
 use npsvc::Seed;
-use sha2::{Digest, Sha256};
 use ureq::Agent;
 
-use super::content::raw;
-use super::download::{self, Failure, Progress, Report};
+use super::download::{self, Failure, Progress};
 use super::error::DataError;
-use super::manifest::{DataFile, Manifest};
+use super::manifest::DataFile;
 use super::registry::{self, Entry};
-use super::{Dataset, DatasetSpec, EncoderSpec, Samples, hex, load_files, subsample};
-
-/// Where torchvision's weights are.
-const WEIGHTS: &str = "https://download.pytorch.org/models";
+use super::{Dataset, DatasetSpec, EncoderSpec, Samples, load_files, subsample};
 
 /// The data folders of a run, and whether missing files may be downloaded.
 ///
@@ -30,25 +26,13 @@ pub struct Store {
     /// Downloads go here.
     target: Option<PathBuf>,
     offline: bool,
-    /// Whether data is wanted for a plan only, so that no image need be encoded.
-    plans_only: bool,
+    /// Whether data is wanted for a plan only, which needs shapes and hashes but no vectors of images.
+    pub plans_only: bool,
     /// What encodes images, `cpu` or `cuda:N`.
-    #[cfg_attr(not(feature = "deep"), allow(dead_code, reason = "encoding needs libtorch"))]
-    device: String,
+    pub device: String,
     agent: Agent,
     /// Servers that did not answer, with the reason: they are not asked again.
     unreachable: Mutex<BTreeMap<String, String>>,
-}
-
-/// How the files of a dataset came to be on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fetched {
-    /// Part of the program.
-    Embedded,
-    /// All files were there.
-    Present,
-    /// This many files were downloaded.
-    Downloaded(usize),
 }
 
 impl Store {
@@ -76,24 +60,14 @@ impl Store {
         Self { folders: vec![folder], target, ..Self::new(None, offline) }
     }
 
-    /// The same for a plan, which needs shapes and hashes but no vectors of images.
+    /// The same for a plan only.
     pub fn for_plan(self) -> Self {
         Self { plans_only: true, ..self }
     }
 
-    /// The same with images encoded on `device`, `cpu` or `cuda:N`.
+    /// The same with images encoded on `device`.
     pub fn on_device(self, device: &str) -> Self {
         Self { device: device.to_owned(), ..self }
-    }
-
-    /// What encodes images.
-    #[cfg(feature = "deep")]
-    pub(crate) fn device(&self) -> &str {
-        &self.device
-    }
-
-    pub(crate) fn plans_only(&self) -> bool {
-        self.plans_only
     }
 
     /// The dataset that `spec` asks for, with its options except `encoder`: images are still images. With
@@ -110,7 +84,7 @@ impl Store {
         let (dataset, size) = match spec {
             DatasetSpec::Registered { name, options } => {
                 let entry = registry::find(name)?;
-                (self.fetch_entry(entry, may_download, progress)?.0, options.subsample)
+                (self.load_entry(entry, may_download, progress)?.0, options.subsample)
             }
             DatasetSpec::Files(files) => (load_files(files)?, files.subsample),
         };
@@ -123,18 +97,16 @@ impl Store {
 
     /// The dataset called `name`: embedded, else from a data folder, else downloaded.
     pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
-        let entry = registry::find(name)?;
-        self.fetch_entry(entry, &|| true, &mut |_| {}).map(|(dataset, _)| dataset)
+        self.fetch(name, &mut |_| {}).map(|(dataset, _)| dataset)
     }
 
-    /// Downloads what is missing of the dataset called `name`, and verifies it.
+    /// The same, and the number of files that were downloaded.
     pub fn fetch(
         &self,
         name: &str,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Fetched, DataError> {
-        let entry = registry::find(name)?;
-        self.fetch_entry(entry, &|| true, progress).map(|(_, fetched)| fetched)
+    ) -> Result<(Dataset, usize), DataError> {
+        self.load_entry(registry::find(name)?, &|| true, progress)
     }
 
     /// Reads the dataset called `name` and compares it with its manifest. Of embedded data, files in a data
@@ -168,25 +140,31 @@ impl Store {
         Err(DataError::Split { dataset: name.to_owned(), problem })
     }
 
-    fn fetch_entry(
+    /// A dataset, and the number of files that were downloaded for it.
+    fn load_entry(
         &self,
         entry: &Entry,
         may_download: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Dataset, Fetched), DataError> {
+    ) -> Result<(Dataset, usize), DataError> {
+        let manifest = &entry.manifest;
         if entry.is_embedded() {
-            return Ok((entry.read_embedded()?, Fetched::Embedded));
+            return Ok((entry.read_embedded()?, 0));
         }
-        let can_download = entry.manifest.by_hand.is_none();
-        if self.find_files(entry).is_none() && can_download && may_download() {
-            return self.download(entry, progress);
+        if self.find_files(entry).is_none() && manifest.by_hand.is_none() && may_download() {
+            let read = |paths: &[PathBuf]| entry.read(paths);
+            return self.download(&manifest.name, &manifest.files, read, progress);
         }
-        Ok((entry.read(&self.files(entry)?)?, Fetched::Present))
+        Ok((entry.read(&self.files(entry)?)?, 0))
     }
 
     /// As [`Store::find_files`]; an error that says how to get them if they are missing.
     fn files(&self, entry: &Entry) -> Result<Vec<PathBuf>, DataError> {
-        self.find_files(entry).ok_or_else(|| self.unavailable(&entry.manifest, ""))
+        self.find_files(entry).ok_or_else(|| {
+            let manifest = &entry.manifest;
+            let by_hand = manifest.by_hand.as_deref().map(|content| (content, &*manifest.homepage));
+            self.unavailable(&manifest.name, &manifest.files, by_hand, "")
+        })
     }
 
     /// All files of the dataset, or the folder of one that is put there by hand.
@@ -196,34 +174,48 @@ impl Store {
             let mut folders = self.folders.iter().map(|folder| folder.join(&manifest.name));
             return folders.find(|folder| (entry.is_in)(folder)).map(|folder| vec![folder]);
         }
-        let files = manifest.files.iter().map(|file| self.find_path(&manifest.place(file)));
-        files.collect::<Option<Vec<_>>>().filter(|files| !files.is_empty())
+        self.find_all(&manifest.name, &manifest.files).filter(|paths| !paths.is_empty())
     }
 
-    fn find_path(&self, file: &Path) -> Option<PathBuf> {
-        self.folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file())
+    fn find_all(&self, dataset: &str, files: &[DataFile]) -> Option<Vec<PathBuf>> {
+        files.iter().map(|file| self.find(&file.place(dataset))).collect()
     }
 
-    /// Downloads the missing files, reads them all, and only then gives them their names.
-    fn download(
+    /// The file at `place` of the first data folder that has it.
+    fn find(&self, place: &Path) -> Option<PathBuf> {
+        self.folders.iter().map(|folder| folder.join(place)).find(|path| path.is_file())
+    }
+
+    /// Downloads the missing ones of `files`, reads them all, and only then gives them their names. What was
+    /// read, and the number of files that were downloaded.
+    fn download<T>(
         &self,
-        entry: &Entry,
+        dataset: &str,
+        files: &[DataFile],
+        read: impl Fn(&[PathBuf]) -> Result<T, DataError>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Dataset, Fetched), DataError> {
-        let manifest = &entry.manifest;
-        let failed = |why: String| self.unavailable(manifest, &why);
-        let folder = self.download_folder(&manifest.name).map_err(failed)?;
+    ) -> Result<(T, usize), DataError> {
+        let failed = |why: String| self.unavailable(dataset, files, None, &why);
         // Two processes must not write into one `.part` file; the second finds the result.
-        let lock = File::create(folder.join(".lock")).and_then(|lock| lock.lock().map(|()| lock));
-        let _lock = lock.map_err(|error| failed(unwritable(&folder, &error)))?;
-        if let Some(paths) = self.find_files(entry) {
-            return Ok((entry.read(&paths)?, Fetched::Present));
+        let folder = files.first().and_then(|file| file.folder.as_deref()).unwrap_or(dataset);
+        let (folder, _lock) = self.lock_folder(folder).map_err(failed)?;
+        if let Some(paths) = self.find_all(dataset, files) {
+            return Ok((read(&paths)?, 0));
         }
         loop {
-            let (paths, resumed) =
-                self.download_missing(manifest, &folder, progress).map_err(failed)?;
-            let parts: Vec<_> = paths.iter().filter(|path| is_part(path)).collect();
-            let outcome = entry.read(&paths);
+            let (mut paths, mut parts, mut is_resumed) = (Vec::new(), Vec::new(), false);
+            for file in files {
+                if let Some(path) = self.find(&file.place(dataset)) {
+                    paths.push(path);
+                    continue;
+                }
+                let part = folder.join(format!("{}.part", file.name));
+                is_resumed |= part.exists();
+                self.download_file(dataset, file, &part, progress).map_err(failed)?;
+                paths.push(part.clone());
+                parts.push(part);
+            }
+            let outcome = read(&paths);
             for part in &parts {
                 let done = match outcome {
                     Ok(_) => fs::rename(part, part.with_extension("")),
@@ -232,51 +224,52 @@ impl Store {
                 done.map_err(|error| failed(unwritable(part, &error)))?;
             }
             match outcome {
-                Ok(dataset) => return Ok((dataset, Fetched::Downloaded(parts.len()))),
+                Ok(read) => return Ok((read, parts.len())),
                 // The server's file may have changed between the parts: once more from the start.
-                Err(_) if resumed => {}
+                Err(_) if is_resumed => {}
                 Err(error) => {
-                    let why = format!("what was sent is not the dataset ({error})");
+                    let why = format!("the server sent other data ({error})");
                     return Err(failed(format!(", and the download failed: {why}")));
                 }
             }
         }
     }
 
-    /// Downloads the missing files as `.part` files. The paths of all files, and whether parts of an earlier
-    /// call were used; or why a file is missing.
-    fn download_missing(
-        &self,
-        manifest: &Manifest,
-        folder: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Vec<PathBuf>, bool), String> {
-        let mut resumed = false;
-        let mut path_of = |file: &DataFile| {
-            if let Some(path) = self.find_path(&manifest.place(file)) {
-                return Ok(path);
-            }
-            let part = folder.join(format!("{}.part", file.name));
-            let (dataset, name) = (&manifest.name, &file.name);
-            resumed |= self.download_file(&file.url, &part, &mut |done, total| {
-                progress(Progress { dataset, file: name, done, total });
-            })?;
-            Ok(part)
-        };
-        let paths = manifest.files.iter().map(&mut path_of).collect::<Result<_, String>>()?;
-        Ok((paths, resumed))
+    /// The folder called `name` for downloads, created if need be and locked; or why there is none.
+    fn lock_folder(&self, name: &str) -> Result<(PathBuf, File), String> {
+        if self.offline {
+            return Err(", and --offline prevents downloading it".to_owned());
+        }
+        let target = self.target.as_ref().ok_or(", and there is no folder to download it to")?;
+        let folder = target.join(name);
+        let lock = fs::create_dir_all(&folder).and_then(|()| {
+            let lock = File::create(folder.join(".lock"))?;
+            lock.lock().map(|()| lock)
+        });
+        let lock = lock.map_err(|error| unwritable(&folder, &error))?;
+        Ok((folder, lock))
     }
 
-    fn download_file(&self, url: &str, part: &Path, report: Report<'_>) -> Result<bool, String> {
+    fn download_file(
+        &self,
+        dataset: &str,
+        file: &DataFile,
+        part: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), String> {
+        let DataFile { name, url, .. } = file;
+        let failed =
+            |reason: &dyn std::fmt::Display| format!(", and the download failed: {reason}");
         let server = download::server_of(url);
-        if let Some(reason) = self.unreachable().get(server) {
-            return Err(format!(", and the download failed: {reason}"));
+        if let Some(reason) = self.unreachable().get(&server) {
+            return Err(failed(reason));
         }
-        download::complete(&self.agent, url, part, report).map_err(|failure| {
+        let mut report = |done, total| progress(Progress { dataset, file: name, done, total });
+        download::complete(&self.agent, url, part, &mut report).map_err(|failure| {
             if let Failure::NoServer(reason) = &failure {
-                self.unreachable().insert(server.to_owned(), reason.clone());
+                self.unreachable().insert(server, reason.clone());
             }
-            format!(", and the download failed: {failure}")
+            failed(&failure)
         })
     }
 
@@ -285,119 +278,71 @@ impl Store {
         self.unreachable.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The folder called `name` for downloads, created if need be; or why there is none.
-    fn download_folder(&self, name: &str) -> Result<PathBuf, String> {
-        if self.offline {
-            return Err(", and --offline prevents downloading it".to_owned());
-        }
-        let target = self.target.as_ref().ok_or(", and there is no folder to download it to")?;
-        let folder = target.join(name);
-        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
-        Ok(folder)
-    }
-
     /// The file of the weights of `encoder`, downloaded if need be.
     pub fn weights(&self, dataset: &str, encoder: &EncoderSpec) -> Result<PathBuf, DataError> {
-        let published = encoder.network.published_weights();
-        let own = encoder.weights.as_deref();
-        let file = Path::new("weights").join(own.unwrap_or(Path::new(published)));
-        let as_path = own.filter(|own| own.is_file()).map(Path::to_path_buf);
-        match (as_path.or_else(|| self.find_path(&file)), own) {
-            (Some(path), _) => Ok(path),
-            (None, Some(own)) => {
-                let own = own.display();
-                let problem = format!(
-                    "there is no file {own} of weights, neither as a path nor in the folder `weights` of \
-                     a data folder"
-                );
-                Err(DataError::Encoder { dataset: dataset.to_owned(), problem })
-            }
-            (None, None) => {
-                let url = format!("{WEIGHTS}/{published}");
-                self.download_weights(published, &url).map_err(|why| DataError::Unavailable {
-                    dataset: dataset.to_owned(),
-                    reason: format!(
-                        "no `weights/{published}` of its encoder in any data folder{why}"
-                    ),
-                    remedy: format!("get {url} and put it at {}", self.place(&file).display()),
-                    address: url,
-                })
-            }
+        if let Some(own) = &encoder.weights {
+            let as_path = own.is_file().then(|| own.clone());
+            let found = as_path.or_else(|| self.find(&Path::new("weights").join(own)));
+            return found.ok_or_else(|| DataError::Encoder {
+                dataset: dataset.to_owned(),
+                problem: format!(
+                    "there is no file {} of weights, neither as a path nor in the folder `weights` of \
+                     a data folder",
+                    own.display()
+                ),
+            });
         }
-    }
-
-    /// Downloads weights whose name ends in the beginning of their hash; or says why that failed.
-    fn download_weights(&self, name: &str, url: &str) -> Result<PathBuf, String> {
-        let path = self.download_folder("weights")?.join(name);
-        let part = path.with_extension("pth.part");
-        self.download_file(url, &part, &mut |_, _| ())?;
-        let hash = hex(&Sha256::digest(raw(&part).map_err(|error| format!(" ({error})"))?));
-        let (_, wanted) = name.trim_end_matches(".pth").rsplit_once('-').unwrap_or_default();
-        if !hash.starts_with(wanted) {
-            let _ = fs::remove_file(&part);
-            return Err(format!(", and what was sent has SHA-256 {hash}, expected {wanted}..."));
+        let file = encoder.network.published_weights();
+        let find = || self.find(&file.place(dataset));
+        if find().is_none() {
+            let read = |paths: &[PathBuf]| file.recognise(&paths[0]);
+            self.download(dataset, slice::from_ref(&file), read, &mut |_| {})?;
         }
-        fs::rename(&part, &path).map_err(|error| unwritable(&path, &error))?;
-        Ok(path)
+        find().ok_or_else(|| self.unavailable(dataset, slice::from_ref(&file), None, ""))
     }
 
-    /// Where a missing file belongs.
-    fn place(&self, file: &Path) -> PathBuf {
-        self.target.as_deref().unwrap_or(Path::new("<data folder>")).join(file)
-    }
-
-    /// The sentence for a missing dataset: what is missing, `why` it was not downloaded, where to get it and
-    /// where to put it.
-    fn unavailable(&self, manifest: &Manifest, why: &str) -> DataError {
+    /// The error for missing data: `why` it was not downloaded, where to get it and where to put it. For data without
+    /// direct download, `by_hand` is what to put into its folder and the page that describes it.
+    fn unavailable(
+        &self,
+        dataset: &str,
+        files: &[DataFile],
+        by_hand: Option<(&str, &str)>,
+        why: &str,
+    ) -> DataError {
         let folders = self.folders.iter().map(|folder| folder.display().to_string());
         let searched = match &folders.collect::<Vec<_>>()[..] {
             [] => "any data folder (give --data or set NPSVCPP_DATA)".to_owned(),
             folders => folders.join(" or "),
         };
-        let is_missing = |file: &&DataFile| self.find_path(&manifest.place(file)).is_none();
-        let missing: Vec<&DataFile> = manifest.files.iter().filter(is_missing).collect();
-        let each = |describe: &dyn Fn(&DataFile) -> String, between: &str| {
-            let all: Vec<String> = missing.iter().map(|file| describe(file)).collect();
-            all.join(between)
+        let target = self.target.as_deref().unwrap_or(Path::new("<data folder>"));
+        let places = files.iter().map(|file| (file, file.place(dataset)));
+        let missing: Vec<_> = places.filter(|(_, place)| self.find(place).is_none()).collect();
+        let each = |describe: &dyn Fn(&DataFile, &Path) -> String| -> Vec<String> {
+            missing.iter().map(|(file, place)| describe(file, place)).collect()
         };
-        let name = Path::new(&manifest.name);
-        // A folder that exists was searched and does not have what is needed.
-        let without =
-            self.folders.iter().map(|folder| folder.join(name)).find(|path| path.is_dir());
-        let (what, place) = match (&manifest.by_hand, &missing[..], without) {
-            (Some(content), [], Some(folder)) => {
-                (format!("{} does not hold {content}", folder.display()), folder)
-            }
-            (_, [], _) => {
-                (format!("no folder `{}` in {searched}", manifest.name), self.place(name))
-            }
-            (_, [_, ..], _) => {
-                let names = each(&|f| format!("`{}`", manifest.place(f).display()), " and ");
-                (format!("no {names} in {searched}"), self.place(Path::new("")))
-            }
+        let names = each(&|_, place| format!("`{}`", place.display())).join(" and ");
+        let (reason, remedy, address) = if let Some((content, page)) = by_hand {
+            // A folder that exists was searched and does not have what is needed.
+            let mut folders = self.folders.iter().map(|folder| folder.join(dataset));
+            let (reason, place) = match folders.find(|folder| folder.is_dir()) {
+                _ if !missing.is_empty() => (format!("no {names} in {searched}"), target.join("")),
+                Some(folder) => (format!("{} does not hold {content}", folder.display()), folder),
+                None => (format!("no folder `{dataset}` in {searched}"), target.join(dataset)),
+            };
+            let place = place.display();
+            let remedy =
+                format!("it has no direct download: see {page} and put {content} into {place}");
+            (reason, remedy, page.to_owned())
+        } else {
+            let step = |file: &DataFile, place: &Path| {
+                format!("get {} and put it at {}", file.url, target.join(place).display())
+            };
+            let urls = each(&|file, _| file.url.clone()).join(" and ");
+            (format!("no {names} in {searched}{why}"), each(&step).join(", "), urls)
         };
-        let (remedy, address) = match &manifest.by_hand {
-            None => {
-                let step = |file: &DataFile| {
-                    let place = self.place(&manifest.place(file));
-                    format!("get {} and put it at {}", file.url, place.display())
-                };
-                (each(&step, ", "), each(&|file| file.url.clone(), " and "))
-            }
-            Some(content) => {
-                let (page, place) = (&manifest.homepage, place.display());
-                let remedy =
-                    format!("it has no direct download: see {page} and put {content} into {place}");
-                (remedy, page.clone())
-            }
-        };
-        let (dataset, reason) = (manifest.name.clone(), what + why);
-        DataError::Unavailable { dataset, reason, remedy, address }
+        DataError::Unavailable { dataset: dataset.to_owned(), reason, remedy, address }
     }
-}
-
-fn is_part(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "part")
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> String {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ndarray::{Axis, concatenate};
 use sha2::{Digest, Sha256};
 
-use super::error::DataError;
+use super::error::{DataError, bad};
 use super::{Dataset, DatasetSpec, EvaluateOn, Samples, Store, content_hash, hex};
 
 impl Store {
@@ -20,24 +20,20 @@ impl Store {
         spec: &DatasetSpec,
         is_chosen: bool,
     ) -> Result<Dataset, DataError> {
-        // The name of a registered dataset, and whether it is measured on validation samples.
-        let registered = match spec {
-            DatasetSpec::Files(_) => None,
+        let problem = match spec {
+            DatasetSpec::Files(_) if is_chosen => {
+                "files have no validation part; choose on training samples"
+            }
+            DatasetSpec::Files(_) => return Ok(dataset),
             DatasetSpec::Registered { name, options } => {
-                Some((name, options.evaluate_on == EvaluateOn::Validation))
-            }
-        };
-        let problem = match (registered, is_chosen) {
-            (None | Some((_, false)), false) => return Ok(dataset),
-            (Some((name, true)), false) => {
-                return dataset.evaluated_on(self.load_validation(name)?);
-            }
-            (Some((name, false)), true) => {
-                return dataset.with_validation(self.load_validation(name)?);
-            }
-            (None, true) => "files have no validation part; choose on training samples",
-            (Some((_, true)), true) => {
-                "`evaluate_on: validation` and `select: {on: validation}` exclude each other"
+                match (options.evaluate_on == EvaluateOn::Validation, is_chosen) {
+                    (false, false) => return Ok(dataset),
+                    (true, false) => return dataset.evaluated_on(self.load_validation(name)?),
+                    (false, true) => return dataset.with_validation(self.load_validation(name)?),
+                    (true, true) => {
+                        "`evaluate_on: validation` and `select: {on: validation}` exclude each other"
+                    }
+                }
             }
         };
         Err(DataError::Split { dataset: dataset.name, problem: problem.to_owned() })
@@ -89,17 +85,19 @@ impl Dataset {
 
     /// The classes of `part`, which must be known; it must have as many features, too.
     fn classes_of(&self, part: &Samples) -> Result<Vec<usize>, DataError> {
-        let path = Path::new(&self.name);
+        let refuse = |found: String, expected: String| {
+            bad("", found, expected).in_file(Path::new(&self.name))
+        };
         let (ours, theirs) = (self.x.ncols(), part.x.ncols());
         if ours != theirs {
             let found = format!("validation samples of {theirs} features");
-            return Err(DataError::content(path, found, format!("{ours}, as the others")));
+            return Err(refuse(found, format!("{ours}, as the others")));
         }
         let class = |label: &String| {
             let known = self.classes.iter().position(|class| class == label);
             known.ok_or_else(|| {
                 let found = format!("class `{label}` among the validation samples");
-                DataError::content(path, found, "no class but those of the training samples")
+                refuse(found, "no class but those of the training samples".to_owned())
             })
         };
         part.labels.iter().map(class).collect()

@@ -22,7 +22,7 @@ pub struct Merged {
     pub added: usize,
     /// Cells the joined ledger knows.
     pub cells: usize,
-    /// One sentence per line that was passed over.
+    /// One sentence per line that was skipped.
     pub warnings: Vec<String>,
 }
 
@@ -39,32 +39,34 @@ pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, Error> {
         Error::input(format!("a run is writing to {}", into.display()))
             .with_help("wait for it to end; runs of shards need not be waited for")
     })?;
-    let own = read(&plan, &target)?;
-    let mut merged = Merged { ledgers: usize::from(target.exists()), ..Merged::default() };
-    let (mut ledger, mut added) = (own, IndexSet::new());
-    for path in sources(folders, &target)? {
-        let theirs = read(&plan, &path)?;
+    let mut paths = vec![target.clone()];
+    for folder in folders {
+        let found = ledgers(folder).map_err(|error| unreadable(folder, &error))?;
+        paths.extend(found.into_iter().filter(|path| *path != target));
+    }
+    let (mut merged, mut joined, mut added) =
+        (Merged::default(), Ledger::default(), IndexSet::new());
+    for path in &paths {
+        let ledger = read(&plan, path)?;
         merged.ledgers += usize::from(path.exists());
-        ledger.warnings.extend(theirs.warnings.iter().cloned());
-        for record in theirs.into_records() {
+        merged.warnings.extend(ledger.warnings.iter().cloned());
+        for record in ledger.into_records() {
             let cell = record.cell.clone();
-            if ledger.improve(record) {
+            if joined.improve(record) && *path != target {
                 added.insert(cell);
             }
         }
     }
     merged.added = added.len();
-    merged.cells = ledger.records().len();
-    let records = added.iter().filter_map(|cell| ledger.get(cell));
+    merged.cells = joined.records().len();
+    let records = added.iter().filter_map(|cell| joined.get(cell));
     writer.append_all(records).map_err(write_error)?;
-    merged.warnings = ledger.warnings;
     for folder in folders {
-        for kind in [TRACES, Embedding::FOLDER] {
-            copy_files(&folder.join(kind), &into.join(kind)).map_err(write_error)?;
-        }
-        join_descriptions(folder, into).map_err(write_error)?;
+        copy_descriptions(folder, into).map_err(write_error)?;
     }
-    write_plan(&plan, into).map_err(write_error)?;
+    if !Plan::read(into).is_ok_and(|present| present.describes(&plan)) {
+        plan.write(into).map_err(write_error)?;
+    }
     Ok(merged)
 }
 
@@ -86,57 +88,31 @@ fn read(plan: &Plan, path: &Path) -> Result<Ledger, Error> {
     if let Some(record) = ledger.records().next()
         && record.experiment != *ours
     {
-        return Err(others((path, &record.experiment), (Path::new(Plan::FILE), ours)));
+        return Err(others((Path::new(Plan::FILE), ours), (path, &record.experiment)));
     }
     Ok(ledger)
-}
-
-/// The ledgers of these folders, except the one that is appended to.
-fn sources(folders: &[PathBuf], target: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut sources = Vec::new();
-    for folder in folders {
-        let found = ledgers(folder).map_err(|error| unreadable(folder, &error))?;
-        sources.extend(found.into_iter().filter(|path| path != target));
-    }
-    Ok(sources)
 }
 
 /// The plan of the joined folder: that of `into` if it has one, else the widest one. A dataset that it knows nothing
 /// about, because no machine that ran it had the data, takes its row and its cells from another folder.
 fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, Error> {
-    let mut plans: Vec<(&Path, Plan)> = Vec::new();
     let has_plan = into.join(Plan::FILE).exists();
-    let target = has_plan.then_some(into).into_iter();
-    for folder in target.chain(folders.iter().map(PathBuf::as_path)) {
-        if !folder.is_dir() {
-            return Err(Error::input(format!("there is no folder {}", folder.display())));
-        }
-        let plan = Plan::read(folder).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => Error::input(format!(
-                "{} has no {}, so it is not the results folder of a run",
-                folder.display(),
-                Plan::FILE
-            )),
-            _ => unreadable(&folder.join(Plan::FILE), &source),
-        })?;
-        match plans.first() {
-            Some((first, ours)) if ours.experiment.name != plan.experiment.name => {
-                return Err(others(
-                    (first, &ours.experiment.name),
-                    (folder, &plan.experiment.name),
-                ));
-            }
-            _ => plans.push((folder, plan)),
+    let folders = has_plan.then_some(into).into_iter().chain(folders.iter().map(PathBuf::as_path));
+    let plans = folders.map(|folder| Ok((folder, read_plan(folder)?)));
+    let mut plans = plans.collect::<Result<Vec<(&Path, Plan)>, Error>>()?;
+    for (folder, plan) in &plans {
+        let (first, ours) = &plans[0];
+        if plan.experiment.name != ours.experiment.name {
+            let ours = (*first, ours.experiment.name.as_str());
+            return Err(others(ours, (folder, &plan.experiment.name)));
         }
     }
-    let mut plans: Vec<Plan> = plans.into_iter().map(|(_, plan)| plan).collect();
     // A new folder starts from the widest plan.
     if !has_plan {
-        plans.sort_by_key(|plan| std::cmp::Reverse(plan.cells.len()));
+        plans.sort_by_key(|(_, plan)| std::cmp::Reverse(plan.cells.len()));
     }
-    let mut plans = plans.into_iter();
-    let plan = plans.next();
-    let mut plan = plan.ok_or_else(|| Error::input("no folder to merge"))?;
+    let mut plans = plans.into_iter().map(|(_, plan)| plan);
+    let mut plan = plans.next().ok_or_else(|| Error::input("no folder to merge"))?;
     for other in plans {
         plan.learn_from(&other);
         plan.remember(&other);
@@ -144,42 +120,45 @@ fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-fn write_plan(plan: &Plan, into: &Path) -> io::Result<()> {
-    if Plan::read(into).is_ok_and(|present| present.describes(plan)) {
-        return Ok(());
+fn read_plan(folder: &Path) -> Result<Plan, Error> {
+    let shown = folder.display();
+    if !folder.is_dir() {
+        return Err(Error::input(format!("there is no folder {shown}")));
     }
-    plan.write(into)
+    Plan::read(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let file = Plan::FILE;
+            Error::input(format!("{shown} has no {file}, so it is not the results folder of a run"))
+        }
+        _ => unreadable(&folder.join(Plan::FILE), &error),
+    })
 }
 
-/// Copies the files of a folder that another lacks.
-fn copy_files(from: &Path, into: &Path) -> io::Result<()> {
-    if from == into || !from.is_dir() {
-        return Ok(());
-    }
-    fs::create_dir_all(into)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = into.join(entry.file_name());
-        let is_whole = entry.file_type()?.is_file() && !is_temporary(&target);
-        if is_whole && !target.exists() {
-            replace(&target, &fs::read(entry.path())?)?;
+/// Copies what belongs to records, and what a folder and its shards know about how to repeat the run.
+fn copy_descriptions(from: &Path, into: &Path) -> io::Result<()> {
+    for kind in [TRACES, Embedding::FOLDER] {
+        let (source, target) = (from.join(kind), into.join(kind));
+        if !source.is_dir() {
+            continue;
+        }
+        fs::create_dir_all(&target)?;
+        for entry in fs::read_dir(&source)? {
+            let name = entry?.file_name();
+            copy(&source.join(&name), &target.join(&name))?;
         }
     }
-    Ok(())
-}
-
-/// Adds what a folder and its shards know about how to repeat the run.
-fn join_descriptions(from: &Path, into: &Path) -> io::Result<()> {
-    let (source, target) = (from.join(provenance::SPEC), into.join(provenance::SPEC));
-    if source.is_file() && !target.exists() {
-        replace(&target, &fs::read(source)?)?;
-    }
+    copy(&from.join(provenance::SPEC), &into.join(provenance::SPEC))?;
     provenance::join_splits(&from.join(provenance::SPLITS), &into.join(provenance::SPLITS))?;
     let target = into.join(provenance::FILE);
     provenance::join_runs(&from.join(provenance::FILE), &target)?;
     for shard in ledgers(from)?.iter().skip(1) {
-        let shard = shard.with_extension(provenance::FILE);
-        provenance::join_runs(&shard, &target)?;
+        provenance::join_runs(&shard.with_extension(provenance::FILE), &target)?;
     }
     Ok(())
+}
+
+/// Copies a whole file to where there is none.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let is_whole = from.is_file() && !is_temporary(from);
+    if is_whole && !to.exists() { replace(to, &fs::read(from)?) } else { Ok(()) }
 }

@@ -2,7 +2,7 @@
 //!
 //! Every line is written whole as its cell ends: a killed program loses nothing. It is synced to the disk
 //! at once if its cell took a tenth of a second or more, else together with others, so that a machine that
-//! loses power loses only cells that were quickly made. A line torn by a crash is passed over by the reader
+//! loses power loses only cells that were quickly made. A line torn by a crash is skipped by the reader
 //! and named in its warnings; the writer starts a fresh line after it, so nothing is ever rewritten.
 //!
 //! A folder may have several ledgers: its own and one per shard. [`Ledger::read`] takes them as one,
@@ -55,7 +55,7 @@ pub const TRACES: &str = "traces";
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     records: IndexMap<String, Record>,
-    /// A sentence per line that was passed over.
+    /// A sentence per line that was skipped.
     pub warnings: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl Ledger {
                 Ok(record) => ledger.insert(record),
                 Err(reason) => {
                     let place = format!("{}:{}", path.display(), index + 1);
-                    ledger.warnings.push(format!("{place}: passed over {reason}"));
+                    ledger.warnings.push(format!("{place}: skipped {reason}"));
                 }
             }
         }

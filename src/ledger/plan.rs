@@ -22,20 +22,17 @@ impl Plan {
     /// Everybody indexes by what a cell says.
     fn check(&self) -> Result<(), String> {
         for (number, cell) in self.cells.iter().enumerate() {
-            let refuse = |what: &str, index: usize, there_are: usize| {
-                Err(format!(
-                    "cell {number} of {} names {what} {index}, expected one below {there_are}",
-                    Self::FILE
-                ))
-            };
-            let Some(dataset) = self.datasets.get(cell.dataset) else {
-                return refuse("dataset", cell.dataset, self.datasets.len());
-            };
-            if cell.method >= self.methods.len() {
-                return refuse("method", cell.method, self.methods.len());
-            }
-            if cell.split >= dataset.splits.len() {
-                return refuse("split", cell.split, dataset.splits.len());
+            let splits = self.datasets.get(cell.dataset).map_or(0, |row| row.splits.len());
+            let indices = [
+                ("dataset", cell.dataset, self.datasets.len()),
+                ("method", cell.method, self.methods.len()),
+                ("split", cell.split, splits),
+            ];
+            if let Some((what, index, count)) = indices.iter().find(|(_, i, count)| i >= count) {
+                let file = Self::FILE;
+                return Err(format!(
+                    "cell {number} of {file} names {what} {index}, expected one below {count}"
+                ));
             }
         }
         Ok(())

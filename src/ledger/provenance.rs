@@ -21,7 +21,7 @@ pub fn append(path: &Path, plan: &Plan, entry: Value) -> io::Result<()> {
         provenance = first(plan, &entry);
     }
     add_entries(&mut provenance, vec![entry]);
-    replace_json(path, &Value::Object(provenance))
+    replace_json(path, &provenance)
 }
 
 /// Adds runs that are not listed yet. A provenance without the list is of version 0.1: what it says is its first run.
@@ -46,23 +46,20 @@ fn add_entries(provenance: &mut Map<String, Value>, entries: Vec<Value>) {
 
 /// The keys at the top, which describe the first run.
 fn first(plan: &Plan, entry: &Value) -> Map<String, Value> {
-    let provenance = json!({
-        "program": "npsvcpp",
-        "version": entry["version"],
-        "git": entry["git"],
-        "experiment": plan.experiment.name,
-        "seed": plan.experiment.seed,
-        "last_started": entry["started"],
-        "machine": entry["machine"],
-        "jobs": entry["jobs"],
-        "threads": entry["threads"],
-        "data": hashes(&plan.datasets),
-        "runs": [],
-    });
-    match provenance {
-        Value::Object(provenance) => provenance,
-        _ => Map::new(),
-    }
+    let keys = [
+        ("program", json!("npsvcpp")),
+        ("version", entry["version"].clone()),
+        ("git", entry["git"].clone()),
+        ("experiment", json!(plan.experiment.name)),
+        ("seed", json!(plan.experiment.seed)),
+        ("last_started", entry["started"].clone()),
+        ("machine", entry["machine"].clone()),
+        ("jobs", entry["jobs"].clone()),
+        ("threads", entry["threads"].clone()),
+        ("data", json!(hashes(&plan.datasets))),
+        ("runs", json!([])),
+    ];
+    keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// Adds the runs of the provenance `from` to the one at `into`.
@@ -72,18 +69,13 @@ pub fn join_runs(from: &Path, into: &Path) -> io::Result<()> {
         return Ok(());
     }
     add_entries(&mut theirs, Vec::new());
-    let runs = theirs.get("runs").and_then(Value::as_array).cloned();
-    let runs = runs.unwrap_or_default();
     if ours.is_empty() {
-        ours = theirs;
-    } else {
-        let known = ours.get("runs").and_then(Value::as_array);
-        if runs.iter().all(|run| known.is_some_and(|known| known.contains(run))) {
-            return Ok(());
-        }
-        add_entries(&mut ours, runs);
+        return replace_json(into, &theirs);
     }
-    replace_json(into, &Value::Object(ours))
+    let before = ours.clone();
+    let runs = theirs.remove("runs").unwrap_or_default();
+    add_entries(&mut ours, runs.as_array().cloned().unwrap_or_default());
+    if ours == before { Ok(()) } else { replace_json(into, &ours) }
 }
 
 /// Adds the splits in the file `from` to the file `into`.
@@ -93,10 +85,7 @@ pub fn join_splits(from: &Path, into: &Path) -> io::Result<()> {
     for (hash, split) in read_object(from)? {
         ours.entry(hash).or_insert(split);
     }
-    match ours.len() == before {
-        true => Ok(()),
-        false => replace_json(into, &Value::Object(ours)),
-    }
+    if ours.len() == before { Ok(()) } else { replace_json(into, &ours) }
 }
 
 /// Names and hashes of datasets.

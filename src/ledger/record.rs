@@ -92,39 +92,18 @@ pub struct Record {
     pub extra: Map<String, Value>,
 }
 
-/// Fields without which a record still counts.
-pub(super) const OPTIONAL: [&str; 17] = [
-    "scheme",
-    "training_seed",
-    "error",
-    "balanced_accuracy",
-    "fit_seconds",
-    "predict_seconds",
-    "peak_mb",
-    "certificate",
-    "selection",
-    "git",
-    "split_hash",
-    "data_hash",
-    "weights_hash",
-    "kernel_seconds",
-    "factor_rank",
-    "factor_error",
-    "select_seconds",
-];
-
 impl Record {
     /// The record of a line, or what the line is instead.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
-        // A line end in the midst of a text would be a mistake of its own.
+        // A line end in the middle of a text would be another mistake.
         let record: Self = serde_json::from_slice(line.trim_ascii_end()).map_err(|error| {
             if error.is_eof() {
-                return "a line that is no ledger record: it breaks off".to_owned();
+                return "a line that is not a ledger record: it breaks off".to_owned();
             }
             // The parser counts lines and columns from where it was started, not from the file's begin.
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or(&text);
-            format!("a line that is no ledger record ({reason})")
+            format!("a line that is not a ledger record ({reason})")
         })?;
         record.impossible().map_or(Ok(record), Err)
     }
@@ -155,22 +134,21 @@ impl Record {
     /// The record of an object whose optional fields may have any form; those in another than the expected one are
     /// kept as they are.
     fn tolerant(object: Map<String, Value>) -> Result<Self, serde_json::Error> {
-        let is_optional = |(name, _): &(String, Value)| OPTIONAL.contains(&name.as_str());
-        let (optional, mut kept): (Map<_, _>, Map<_, _>) =
-            object.into_iter().partition(is_optional);
-        let mut record = Self::deserialize(&kept)?;
-        let mut extra = Map::new();
-        for (name, value) in optional {
-            kept.insert(name.clone(), value.clone());
-            match Self::deserialize(&kept) {
-                Ok(fuller) => record = fuller,
-                Err(_) => {
-                    kept.remove(&name);
-                    extra.insert(name, value);
-                }
-            }
-        }
-        record.extra.extend(extra);
+        let Value::Object(blank) =
+            Self::serialize(&Self::default(), serde_json::value::Serializer)?
+        else {
+            return Self::deserialize(&object);
+        };
+        let is_sound = |name: &String, value: &Value| {
+            let mut blank = blank.clone();
+            let is_optional = blank.get(name).is_none_or(Value::is_null);
+            blank.insert(name.clone(), value.clone());
+            !is_optional || Self::deserialize(&blank).is_ok()
+        };
+        let (sound, strange): (Map<_, _>, Map<_, _>) =
+            object.into_iter().partition(|(name, value)| is_sound(name, value));
+        let mut record = Self::deserialize(&sound)?;
+        record.extra.extend(strange);
         Ok(record)
     }
 }

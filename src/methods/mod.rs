@@ -101,13 +101,15 @@ impl Entry {
 pub struct Point {
     /// All parameters, as JSON.
     pub params: Value,
-    pub fitter: Fitter,
-    cost: Box<dyn Fn(Shape, usize) -> Cost + Send + Sync>,
+    fitter: Fitter,
 }
 
+/// Cost of a fit on a training set of this shape with this number of threads.
+type CostOf = Box<dyn Fn(Shape, usize) -> Cost + Send + Sync>;
+
 /// What fits a point.
-pub enum Fitter {
-    Kernel(Box<dyn Method>),
+enum Fitter {
+    Kernel(Box<dyn Method>, CostOf),
     Network(Box<Criterion>),
 }
 
@@ -115,7 +117,7 @@ impl Point {
     /// The multi-class scheme, if the method has one.
     pub fn scheme(&self) -> Option<Scheme> {
         match &self.fitter {
-            Fitter::Kernel(method) => method.scheme(),
+            Fitter::Kernel(method, _) => method.scheme(),
             Fitter::Network(criterion) => criterion.scheme(),
         }
     }
@@ -123,7 +125,7 @@ impl Point {
     /// The criterion, if the method trains a network.
     pub fn criterion(&self) -> Option<&Criterion> {
         match &self.fitter {
-            Fitter::Kernel(_) => None,
+            Fitter::Kernel(..) => None,
             Fitter::Network(criterion) => Some(criterion),
         }
     }
@@ -131,22 +133,22 @@ impl Point {
     /// The kernel method, unless the method trains a network.
     pub fn kernel_method(&self) -> Option<&dyn Method> {
         match &self.fitter {
-            Fitter::Kernel(method) => Some(method.as_ref()),
+            Fitter::Kernel(method, _) => Some(method.as_ref()),
             Fitter::Network(_) => None,
         }
     }
 
     /// Checks the parameters against a training set of this shape.
     pub fn check_shape(&self, shape: Shape) -> Result<(), BadParameter> {
-        match &self.fitter {
-            Fitter::Kernel(method) => method.check(Some(shape)),
-            Fitter::Network(_) => Ok(()),
-        }
+        self.kernel_method().map_or(Ok(()), |method| method.check(Some(shape)))
     }
 
     /// Rough cost of a fit with this number of threads.
     pub fn cost(&self, shape: Shape, threads: usize) -> Cost {
-        (self.cost)(shape, threads)
+        match &self.fitter {
+            Fitter::Kernel(_, cost) => cost(shape, threads),
+            Fitter::Network(criterion) => criterion.cost(shape),
+        }
     }
 }
 
@@ -168,50 +170,37 @@ impl<T: Serialize + DeserializeOwned + JsonSchema + Clone + Default + 'static> T
 fn kernel<M: Method + Text>(
     cost: impl Fn(&M, Shape, usize) -> Cost + Copy + Send + Sync + 'static,
 ) -> Entry {
-    Entry {
-        info: *M::default().info(),
-        is_network: false,
-        schema: M::json_schema,
-        defaults: || to_value(&M::default()),
-        point: Box::new(move |params| {
-            let method: M = serde_json::from_value(params.clone())?;
-            method.check(None)?;
-            let same = method.clone();
-            Ok(Point {
-                params: to_value(&method),
-                fitter: Fitter::Kernel(Box::new(method)),
-                cost: Box::new(move |shape, threads| cost(&same, shape, threads)),
-            })
-        }),
-    }
+    entry(*M::default().info(), false, move |method: M| {
+        method.check(None)?;
+        let same = method.clone();
+        let cost = move |shape, threads| cost(&same, shape, threads);
+        Ok(Fitter::Kernel(Box::new(method), Box::new(cost)))
+    })
 }
 
 /// The entry of a criterion of networks.
 fn network<P: Parameters>() -> Entry {
+    entry(P::INFO, true, |parameters: P| {
+        parameters.check_ranges()?;
+        let criterion: Criterion = parameters.into();
+        criterion.check()?;
+        Ok(Fitter::Network(Box::new(criterion)))
+    })
+}
+
+fn entry<P: Text>(
+    info: Info,
+    is_network: bool,
+    check: impl Fn(P) -> Result<Fitter, BadParameter> + Send + Sync + 'static,
+) -> Entry {
     Entry {
-        info: Info {
-            name: P::NAME,
-            title: P::TITLE,
-            about: P::ABOUT,
-            losses: P::LOSSES,
-            version: P::VERSION,
-            learns_representation: false,
-        },
-        is_network: true,
+        info,
+        is_network,
         schema: P::json_schema,
         defaults: || to_value(&P::default()),
-        point: Box::new(|params| {
+        point: Box::new(move |params| {
             let parameters: P = serde_json::from_value(params.clone())?;
-            parameters.check_ranges()?;
-            let params = to_value(&parameters);
-            let criterion: Criterion = parameters.into();
-            criterion.check()?;
-            let same = criterion.clone();
-            Ok(Point {
-                params,
-                fitter: Fitter::Network(Box::new(criterion)),
-                cost: Box::new(move |shape, _| same.cost(shape)),
-            })
+            Ok(Point { params: to_value(&parameters), fitter: check(parameters)? })
         }),
     }
 }

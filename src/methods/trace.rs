@@ -30,25 +30,16 @@ pub struct TraceRow {
 
 impl From<&npsvc::TraceRow> for TraceRow {
     fn from(row: &npsvc::TraceRow) -> Self {
-        let npsvc::TraceRow {
-            iteration,
-            primal,
-            dual,
-            objectives,
-            tau,
-            tau_star,
-            gradient_norm,
-            manifold,
-        } = row.clone();
+        let row = row.clone();
         Self {
-            iteration,
-            primal,
-            dual,
-            objectives,
-            tau,
-            tau_star,
-            gradient_norm,
-            manifold,
+            iteration: row.iteration,
+            primal: row.primal,
+            dual: row.dual,
+            objectives: row.objectives,
+            tau: row.tau,
+            tau_star: row.tau_star,
+            gradient_norm: row.gradient_norm,
+            manifold: row.manifold,
             accuracy: None,
             seconds: None,
         }

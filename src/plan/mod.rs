@@ -20,7 +20,6 @@ pub(crate) use shard::shard_numbers;
 pub use shard::{Part, Shard, group_count};
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use miette::Diagnostic;
@@ -118,7 +117,7 @@ pub fn prepare(
 ) -> Result<Prepared, SpecError> {
     let experiment = &loaded.experiment;
     let seed = Seed::root(experiment.seed);
-    if !store.plans_only() {
+    if !store.plans_only {
         check_available(loaded)?;
     }
     let candidates = Arc::clone(&loaded.methods);
@@ -252,7 +251,7 @@ fn encode(
     let images = dataset.images.clone().unwrap_or_default();
     let images = images.resized(encoder.spec.size);
     let hash = encoder.hash()?;
-    let x = match store.plans_only() {
+    let x = match store.plans_only {
         true => Array2::zeros((images.len(), encoder.spec.network.dims())),
         false => vectors(&dataset, &images, &encoder, store, events)?,
     };
@@ -271,11 +270,11 @@ fn vectors(
     let vectors = |part: std::ops::Range<usize>| {
         let begin = || events(Event::Encoding { dataset: &dataset.name, images: part.len() });
         let images = images.select(&part.clone().collect::<Vec<usize>>());
-        let x = networks::features(&images, encoder, store.device(), cache.as_deref(), begin);
+        let x = networks::features(&images, encoder, &store.device, cache.as_deref(), begin);
         x.map_err(|error| DataError::Unencodable {
             dataset: dataset.name.clone(),
             problem: error.to_string(),
-            path: error.path().map(Path::to_path_buf),
+            path: error.path().map(Into::into),
         })
     };
     // Samples for validation apart, so that the others are kept under the same name with and without.

@@ -125,7 +125,7 @@ pub enum RenderError {
 pub struct Rendered {
     pub files: Files,
     pub summary: Summary,
-    /// Lines of the ledger that were passed over; the table's own warnings are in the summary.
+    /// Lines of the ledger that were skipped; the table's own warnings are in the summary.
     pub warnings: Vec<String>,
 }
 
@@ -272,7 +272,7 @@ fn unreadable_ledger(dir: &Path, source: io::Error) -> RenderError {
     RenderError::Read { path: dir.join(ledger::FILE), source }
 }
 
-/// The table of a results folder, and a sentence per line of the ledger that was passed over.
+/// The table of a results folder, and a sentence per line of the ledger that was skipped.
 pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), RenderError> {
     let plan = plan(dir)?;
     if is_ledger_lost(dir) {

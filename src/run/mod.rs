@@ -88,7 +88,7 @@ pub struct Outcome {
     pub ledger: Ledger,
     /// Hash of these ledgers.
     pub hash: String,
-    /// One sentence per line of the ledgers that was passed over.
+    /// One sentence per line of the ledgers that was skipped.
     pub warnings: Vec<String>,
 }
 

@@ -14,6 +14,7 @@ mod deep_faults;
 mod dependencies;
 mod determinism;
 mod devices;
+mod documents;
 #[cfg(feature = "deep")]
 mod encoder;
 mod faults;

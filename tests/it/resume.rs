@@ -127,15 +127,12 @@ fn a_record_with_an_impossible_value_is_passed_over_and_its_cell_run_again() {
     let (before, after) = ledger.split_once("\"accuracy\":").unwrap();
     let (_, rest) = after.split_once(',').unwrap();
     for (value, said) in [
-        (
-            "150",
-            "ledger.jsonl:1: passed over a record whose `accuracy` is 150, expected a percentage",
-        ),
+        ("150", "ledger.jsonl:1: skipped a record whose `accuracy` is 150, expected a percentage"),
         (
             "-1.5",
-            "ledger.jsonl:1: passed over a record whose `accuracy` is -1.5, expected a percentage",
+            "ledger.jsonl:1: skipped a record whose `accuracy` is -1.5, expected a percentage",
         ),
-        ("NaN", "ledger.jsonl:1: passed over a line that is no ledger record (expected value)"),
+        ("NaN", "ledger.jsonl:1: skipped a line that is not a ledger record (expected value)"),
     ] {
         let damaged = format!("{before}\"accuracy\":{value},{rest}");
         folder.write("results/small/ledger.jsonl", damaged);
@@ -159,7 +156,7 @@ fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
 
     let status = folder.run("status results/small");
     assert_eq!(status.code, 3);
-    let said = "ledger.jsonl:6: passed over a line that is no ledger record: it breaks off\n";
+    let said = "ledger.jsonl:6: skipped a line that is not a ledger record: it breaks off\n";
     assert!(status.err.contains(said), "{}", status.err);
     assert!(status.out.contains("5 of 6 cells done"), "{}", status.out);
     let render = folder.run("render results/small");
@@ -186,7 +183,7 @@ fn lines_that_are_no_records_harm_no_others() {
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 0, "{}", again.err);
     for line in 2..=4 {
-        assert!(again.err.contains(&format!("ledger.jsonl:{line}: passed over")), "{}", again.err);
+        assert!(again.err.contains(&format!("ledger.jsonl:{line}: skipped")), "{}", again.err);
     }
     assert_each_cell_once(&folder, "results/small", 6);
 }

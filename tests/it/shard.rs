@@ -126,7 +126,7 @@ fn torn_lines_and_duplicates_of_a_shard_do_no_harm() {
     fs::write(&path, &bytes).unwrap();
     let merged = folder.run("merge out");
     assert_eq!(merged.code, 0, "{}", merged.err);
-    let said = "1-of-2.jsonl:12: passed over a line that is no ledger record";
+    let said = "1-of-2.jsonl:12: skipped a line that is not a ledger record";
     assert!(merged.err.contains(said), "{}", merged.err);
     assert_each_cell_once(&folder, "out/ledger.jsonl", CELLS);
     assert_eq!(tables(&folder, "out"), expected);

@@ -5,9 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
 
+use sha2::{Digest, Sha256};
+
 use super::*;
-use crate::data::libsvm;
-use crate::data::registry::Reader;
+use crate::data::registry::each;
+use crate::data::{hex, libsvm};
 
 const TEXT: &str = "1 1:1 2:1\n2 1:2 2:2\n1 1:3 2:3\n2 1:4 2:4\n";
 
@@ -82,7 +84,7 @@ fn entry(server: &str, only: Option<&str>) -> Entry {
         "name: tiny\ntitle: Tiny\nhomepage: h\nlicence: l\ncitation: c\nfiles:\n  - name: tiny.txt\n    \
          url: {server}/tiny.txt\n{hashes}samples: 4\ndims: 2\nclass-counts: [2, 2]\n"
     );
-    Entry::new(&manifest, Reader::Each(libsvm::parse))
+    Entry::new(&manifest, |paths| each(paths, libsvm::parse))
 }
 
 /// A store that goes to the test's own server even where a proxy is configured.
@@ -94,11 +96,11 @@ fn store(folder: &Path, offline: bool) -> Store {
 }
 
 fn load(store: &Store, entry: &Entry) -> Result<Dataset, DataError> {
-    store.fetch_entry(entry, &|| true, &mut |_| {}).map(|(dataset, _)| dataset)
+    store.load_entry(entry, &|| true, &mut |_| {}).map(|(dataset, _)| dataset)
 }
 
 struct Outcome {
-    result: Result<(Dataset, Fetched), DataError>,
+    result: Result<(Dataset, usize), DataError>,
     ranges: Vec<Option<u64>>,
     progress: Vec<(u64, Option<u64>)>,
 }
@@ -108,7 +110,7 @@ fn fetch_from(folder: &Path, answers: Vec<Answer>, only: Option<&str>) -> Outcom
     let (server, handle) = serve(answers);
     let mut progress = Vec::new();
     let mut report = |p: Progress<'_>| progress.push((p.done, p.total));
-    let result = store(folder, false).fetch_entry(&entry(&server, only), &|| true, &mut report);
+    let result = store(folder, false).load_entry(&entry(&server, only), &|| true, &mut report);
     Outcome { result, ranges: handle.join().unwrap(), progress }
 }
 
@@ -126,9 +128,9 @@ fn files(folder: &Path) -> Vec<String> {
 fn downloads_verifies_and_names() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = fetch_from(folder.path(), vec![Answer::Whole(TEXT)], None);
-    let (dataset, fetched) = outcome.result.unwrap();
+    let (dataset, downloaded) = outcome.result.unwrap();
     let path = folder.path().join("tiny").join("tiny.txt");
-    assert_eq!(fetched, Fetched::Downloaded(1));
+    assert_eq!(downloaded, 1);
     assert_eq!(dataset.x.dim(), (4, 2));
     assert_eq!(fs::read_to_string(path).unwrap(), TEXT);
     assert_eq!(files(folder.path()), ["tiny.txt"]);
@@ -264,7 +266,7 @@ fn embedded_data_needs_no_folder() {
     assert_eq!(store.load("pendigits").unwrap().x.dim(), (10992, 16));
     assert_eq!(store.load("optdigits").unwrap().x.dim(), (1797, 64));
     assert_eq!(store.path("optdigits").unwrap(), None);
-    assert_eq!(store.fetch("optdigits", &mut |_| {}).unwrap(), Fetched::Embedded);
+    assert_eq!(store.fetch("optdigits", &mut |_| {}).unwrap().1, 0);
 }
 
 #[test]

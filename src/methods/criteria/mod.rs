@@ -18,32 +18,17 @@ pub use parameters::{
     LossScale, Network, SecondPass, TauGradient, Training,
 };
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use npsvc::params::Ranges;
-use npsvc::{BadParameter, Scheme, Shape};
+use npsvc::{BadParameter, Info, Scheme, Shape};
 
-use super::Cost;
+use super::{Cost, Text};
 
 /// What a build without libtorch says of these methods.
 pub const NEEDS_DEEP: &str = "needs a program built with `--features deep`";
 
 /// The parameters of a criterion as a spec writes them.
-pub trait Parameters:
-    Serialize + DeserializeOwned + JsonSchema + Clone + Default + Ranges + Into<Criterion> + 'static
-{
-    /// Name in specs, such as `cross-entropy`.
-    const NAME: &'static str;
-    /// Name in tables.
-    const TITLE: &'static str;
-    /// One line: the loss and its source.
-    const ABOUT: &'static str;
-    /// Similarity and dissimilarity loss.
-    const LOSSES: [&'static str; 2] = ["–", "–"];
-    /// Raised when the same parameters give other numbers; part of a cell's identity.
-    const VERSION: u32;
+pub(super) trait Parameters: Text + Ranges + Into<Criterion> {
+    const INFO: Info;
 }
 
 /// A criterion, the network it trains, and how.

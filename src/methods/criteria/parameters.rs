@@ -11,8 +11,8 @@
 //! `J_l` is the objective of class `l`, see [`Hyperplanes`]. Their text is part of a cell's identity, so fields keep
 //! their order and their defaults.
 
-use npsvc::Scheme;
 use npsvc::params::Range;
+use npsvc::{Info, Scheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,103 +22,98 @@ use super::{Criterion, Hyperplanes, Loss, Margin, Parameters, TauStep};
 
 /// The paper gives no margin; this is the one of the authors' code.
 const MARGIN: f64 = 16.0;
+/// A criterion without hyperplanes has no losses on similar and dissimilar samples.
+const NO_LOSSES: [&str; 2] = ["–", "–"];
+const PAPERS_LOSSES: [&str; 2] = ["a²/2", "[s − a]₊²/2"];
 
-spec_parameters! {
-    /// Parameters of a network under cross-entropy.
-    pub struct CrossEntropy {
-        /// Learning rate at the start.
-        lr: f64 = 1e-3, Range::Above(0.0);
-        network: Network = Network::default();
-        training: Training = Training::default();
-    }
+const fn info(
+    name: &'static str,
+    version: u32,
+    title: &'static str,
+    about: &'static str,
+    losses: [&'static str; 2],
+) -> Info {
+    Info { name, title, about, losses, version, learns_representation: false }
 }
 
-impl Parameters for CrossEntropy {
-    const NAME: &'static str = "cross-entropy";
-    const TITLE: &'static str = "Cross-entropy";
-    const ABOUT: &'static str = "network under softmax regression";
-    const VERSION: u32 = 1;
-}
-
-impl From<CrossEntropy> for Criterion {
-    fn from(parameters: CrossEntropy) -> Self {
-        Self {
-            loss: Loss::Softmax(Margin::None),
-            lr: parameters.lr,
-            network: parameters.network,
-            training: parameters.training,
+/// A criterion: its own parameters, then those that all criteria share; what is known of it; and its loss.
+macro_rules! criterion {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[$field_meta:meta])* $field:ident : $type:ty = $default:expr $(, $range:expr)? ; )*
         }
-    }
+        info: $info:expr;
+        loss: |$own:ident| $loss:expr;
+    ) => {
+        spec_parameters! {
+            $(#[$meta])*
+            pub struct $name {
+                $( $(#[$field_meta])* $field: $type = $default $(, $range)?; )*
+                /// Learning rate at the start.
+                lr: f64 = 1e-3, Range::Above(0.0);
+                network: Network = Network::default();
+                training: Training = Training::default();
+            }
+        }
+
+        impl Parameters for $name {
+            const INFO: Info = $info;
+        }
+
+        impl From<$name> for Criterion {
+            fn from($own: $name) -> Self {
+                Self {
+                    loss: $loss,
+                    lr: $own.lr,
+                    network: $own.network,
+                    training: $own.training,
+                }
+            }
+        }
+    };
 }
 
-spec_parameters! {
+criterion! {
+    /// Parameters of a network under cross-entropy.
+    pub struct CrossEntropy {}
+    info: info(
+        "cross-entropy", 1, "Cross-entropy", "network under softmax regression", NO_LOSSES,
+    );
+    loss: |own| Loss::Softmax(Margin::None);
+}
+
+criterion! {
     /// Parameters of a network under ArcFace.
     pub struct ArcFace {
         /// What cosines are multiplied by.
         scale: f64 = 64.0, Range::Above(0.0);
         /// What the angle of the right class must make up for, in radians.
         margin: f64 = 0.5, Range::AtLeast(0.0);
-        /// Learning rate at the start.
-        lr: f64 = 1e-3, Range::Above(0.0);
-        network: Network = Network::default();
-        training: Training = Training::default();
     }
+    info: info(
+        "arcface", 1, "ArcFace",
+        "network under the additive angular margin softmax (Deng et al. 2019)", NO_LOSSES,
+    );
+    loss: |own| Loss::Softmax(Margin::Angular { scale: own.scale, margin: own.margin });
 }
 
-impl Parameters for ArcFace {
-    const NAME: &'static str = "arcface";
-    const TITLE: &'static str = "ArcFace";
-    const ABOUT: &'static str =
-        "network under the additive angular margin softmax (Deng et al. 2019)";
-    const VERSION: u32 = 1;
-}
-
-impl From<ArcFace> for Criterion {
-    fn from(parameters: ArcFace) -> Self {
-        let (scale, margin) = (parameters.scale, parameters.margin);
-        Self {
-            loss: Loss::Softmax(Margin::Angular { scale, margin }),
-            lr: parameters.lr,
-            network: parameters.network,
-            training: parameters.training,
-        }
-    }
-}
-
-spec_parameters! {
+criterion! {
     /// Parameters of a network under AM-softmax.
     pub struct AmSoftmax {
         /// What cosines are multiplied by.
         scale: f64 = 30.0, Range::Above(0.0);
         /// What the cosine of the right class must make up for.
         margin: f64 = 0.35, Range::AtLeast(0.0);
-        /// Learning rate at the start.
-        lr: f64 = 1e-3, Range::Above(0.0);
-        network: Network = Network::default();
-        training: Training = Training::default();
     }
+    info: info(
+        "am-softmax", 1, "AM-softmax",
+        "network under the additive-margin softmax (Wang et al. 2018)", NO_LOSSES,
+    );
+    loss: |own| Loss::Softmax(Margin::Additive { scale: own.scale, margin: own.margin });
 }
 
-impl Parameters for AmSoftmax {
-    const NAME: &'static str = "am-softmax";
-    const TITLE: &'static str = "AM-softmax";
-    const ABOUT: &'static str = "network under the additive-margin softmax (Wang et al. 2018)";
-    const VERSION: u32 = 1;
-}
-
-impl From<AmSoftmax> for Criterion {
-    fn from(parameters: AmSoftmax) -> Self {
-        let (scale, margin) = (parameters.scale, parameters.margin);
-        Self {
-            loss: Loss::Softmax(Margin::Additive { scale, margin }),
-            lr: parameters.lr,
-            network: parameters.network,
-            training: parameters.training,
-        }
-    }
-}
-
-spec_parameters! {
+criterion! {
     /// Parameters of DTWSVN.
     pub struct Dtwsvn {
         /// Weight of the dissimilarity loss.
@@ -126,40 +121,22 @@ spec_parameters! {
         /// `s`, how far hyperplanes are to be from the samples of the other side.
         margin: f64 = MARGIN, Range::Above(0.0);
         scheme: Scheme = Scheme::Ovr;
-        /// Learning rate at the start.
-        lr: f64 = 1e-3, Range::Above(0.0);
-        network: Network = Network::default();
-        training: Training = Training::default();
     }
+    info: info(
+        "dtwsvn", 1, "DTWSVN", "network under the mean of TWSVM's objectives (Li and Yang 2022)",
+        PAPERS_LOSSES,
+    );
+    loss: |own| Loss::Hyperplanes(Hyperplanes {
+        c: own.c,
+        margin: own.margin,
+        scheme: own.scheme,
+        hinge: Hinge::default(),
+        scale: LossScale::default(),
+        tau_step: None,
+    });
 }
 
-impl Parameters for Dtwsvn {
-    const NAME: &'static str = "dtwsvn";
-    const TITLE: &'static str = "DTWSVN";
-    const ABOUT: &'static str = "network under the mean of TWSVM's objectives (Li and Yang 2022)";
-    const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊²/2"];
-    const VERSION: u32 = 1;
-}
-
-impl From<Dtwsvn> for Criterion {
-    fn from(parameters: Dtwsvn) -> Self {
-        Self {
-            loss: Loss::Hyperplanes(Hyperplanes {
-                c: parameters.c,
-                margin: parameters.margin,
-                scheme: parameters.scheme,
-                hinge: Hinge::default(),
-                scale: LossScale::default(),
-                tau_step: None,
-            }),
-            lr: parameters.lr,
-            network: parameters.network,
-            training: parameters.training,
-        }
-    }
-}
-
-spec_parameters! {
+criterion! {
     /// Parameters of D-NPSVC++.
     pub struct DNpsvcpp {
         /// Weight of the dissimilarity loss.
@@ -178,43 +155,25 @@ spec_parameters! {
         #[serde(skip_serializing_if = "is_default")]
         loss_scale: LossScale = LossScale::default();
         scheme: Scheme = Scheme::Ovr;
-        /// Learning rate at the start.
-        lr: f64 = 1e-3, Range::Above(0.0);
-        network: Network = Network::default();
-        training: Training = Training::default();
     }
-}
-
-impl Parameters for DNpsvcpp {
-    const NAME: &'static str = "d-npsvcpp";
-    const TITLE: &'static str = "D-NPSVC++";
-    const ABOUT: &'static str =
-        "network under TWSVM's objectives, levelled by their weights (Zhang et al. 2024)";
-    const LOSSES: [&'static str; 2] = ["a²/2", "[s − a]₊²/2"];
-    const VERSION: u32 = 1;
-}
-
-impl From<DNpsvcpp> for Criterion {
-    fn from(parameters: DNpsvcpp) -> Self {
-        Self {
-            loss: Loss::Hyperplanes(Hyperplanes {
-                c: parameters.c,
-                margin: parameters.margin,
-                scheme: parameters.scheme,
-                hinge: parameters.hinge,
-                scale: parameters.loss_scale,
-                tau_step: Some(TauStep {
-                    gamma: parameters.gamma,
-                    momentum: parameters.tau_momentum,
-                    gradient: parameters.tau_gradient,
-                    second_pass: parameters.second_pass,
-                }),
-            }),
-            lr: parameters.lr,
-            network: parameters.network,
-            training: parameters.training,
-        }
-    }
+    info: info(
+        "d-npsvcpp", 1, "D-NPSVC++",
+        "network under TWSVM's objectives, levelled by their weights (Zhang et al. 2024)",
+        PAPERS_LOSSES,
+    );
+    loss: |own| Loss::Hyperplanes(Hyperplanes {
+        c: own.c,
+        margin: own.margin,
+        scheme: own.scheme,
+        hinge: own.hinge,
+        scale: own.loss_scale,
+        tau_step: Some(TauStep {
+            gamma: own.gamma,
+            momentum: own.tau_momentum,
+            gradient: own.tau_gradient,
+            second_pass: own.second_pass,
+        }),
+    });
 }
 
 /// The gradients that the tau-step balances.

@@ -96,7 +96,7 @@ pub(super) fn evaluate(
     context: FitContext<'_>,
 ) -> Result<Evaluation, String> {
     match &point.fitter {
-        Fitter::Kernel(method) => fit_kernel(method.as_ref(), fold, &context),
+        Fitter::Kernel(method, _) => fit_kernel(method.as_ref(), fold, &context),
         Fitter::Network(criterion) => network::fit(criterion, fold, context),
     }
 }

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use npsvcpp::Event;
 use npsvcpp::data::Store;
 use npsvcpp::ledger::{self, Plan, Tally};
-use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::render;
-use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions, Threads};
+use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions};
 use npsvcpp::spec::Spec;
 use npsvcpp::wording::counted;
 
@@ -271,7 +270,7 @@ fn options(
             1 => jobs.unwrap_or_else(|| cores / threads.unwrap_or(1)),
             devices => devices,
         },
-        threads: threads.map_or(Threads::Together(cores), Threads::Each),
+        threads,
         memory: arguments.memory.map_or_else(run::memory_budget, |bytes| bytes as f64),
         part: part(arguments),
         retry_failed: arguments.retry_failed,
@@ -288,14 +287,7 @@ fn options(
 /// Refuses devices that this build or this machine lacks.
 fn refuse_devices(devices: &[String]) -> Result<(), Failure> {
     for device in devices {
-        run::require_device(device).map_err(|reason| {
-            Failure::input(match reason {
-                run::NoDevice::NotBuilt => format!("--device {device} {NEEDS_DEEP}"),
-                run::NoDevice::NotFound(reason) => {
-                    format!("--device {device}: {reason}, expected cpu or a device it finds")
-                }
-            })
-        })?;
+        run::require_device(device).map_err(Failure::input)?;
     }
     Ok(())
 }

@@ -101,14 +101,14 @@ impl Entry {
 pub struct Point {
     /// All parameters, as JSON.
     pub params: Value,
-    fitter: Fitter,
+    pub(crate) fitter: Fitter,
 }
 
 /// Cost of a fit on a training set of this shape with this number of threads.
 type CostOf = Box<dyn Fn(Shape, usize) -> Cost + Send + Sync>;
 
 /// What fits a point.
-enum Fitter {
+pub(crate) enum Fitter {
     Kernel(Box<dyn Method>, CostOf),
     Network(Box<Criterion>),
 }

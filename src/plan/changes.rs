@@ -8,20 +8,19 @@ use serde_json::{Map, Value, json};
 use super::{Plan, PlannedCell};
 use crate::spec::MethodSpec;
 
-/// One sentence per cause with the number of cells it has run again, out of the cells `todo` of `new`.
+/// One sentence per cause with the number of cells it has run again, out of `todo`, which are cells of `new`.
 /// A cell counts if `old` had one of the same dataset, method, split and training seed that was `known`.
-pub fn causes(
+pub fn causes<'a>(
     old: &Plan,
     new: &Plan,
-    todo: impl IntoIterator<Item = usize>,
+    todo: impl IntoIterator<Item = &'a PlannedCell>,
     known: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     let places: HashMap<_, &PlannedCell> =
         old.cells.iter().filter_map(|cell| Some((place(old, cell)?, cell))).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut found: HashMap<(usize, usize, usize, usize), String> = HashMap::new();
-    for index in todo {
-        let cell = &new.cells[index];
+    for cell in todo {
         let Some(before) = place(new, cell).and_then(|place| places.get(&place)) else {
             continue;
         };

@@ -5,38 +5,32 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::Prepared;
-use super::provenance::{self, Origin};
+use super::lock;
 use crate::error::Error;
-use crate::ledger::{self, Embedding, Ledger, Plan, Record, Writer};
-use crate::plan::Kept;
+use crate::ledger::{self, Ledger, Record, Writer};
 
-/// How often, and at which distance, a shard looks whether the folder's own ledger is free again: a
-/// merge holds it for a moment, a run for long.
-const LOOKS: (usize, Duration) = (50, Duration::from_millis(100));
+/// How often a shard looks whether the folder's own ledger is free again, and how long it waits in between: a merge
+/// holds it for a moment, a run for long.
+const LOOKS: usize = 50;
+const WAIT: Duration = Duration::from_millis(100);
 
 /// The results folder of a run.
 pub struct Folder {
     path: PathBuf,
     /// The ledger that is written.
     ledger: PathBuf,
-    /// Names this process to others that want the same ledger.
-    holder: PathBuf,
     writer: Mutex<Writer>,
 }
 
 impl Folder {
     /// Opens the ledger of the part called `part`, or the folder's own. A run of the whole and runs of
     /// shards keep each other out; shards do not.
-    pub fn open(path: &Path, part: Option<&str>) -> Result<Self, Error> {
+    pub fn open(path: &Path, part: Option<String>) -> Result<Self, Error> {
         let error = |source| output_error(path, &source);
         let own = path.join(ledger::FILE);
-        let (ledger, holder) = match part {
-            None => (own.clone(), path.join(".run.pid")),
-            Some(part) => {
-                let stem = path.join(ledger::SHARDS).join(part);
-                (stem.with_extension("jsonl"), stem.with_extension("pid"))
-            }
+        let ledger = match &part {
+            None => own.clone(),
+            Some(part) => path.join(ledger::SHARDS).join(format!("{part}.jsonl")),
         };
         let open = || {
             std::fs::create_dir_all(ledger.parent().unwrap_or(path))?;
@@ -47,19 +41,14 @@ impl Folder {
         let writer = writer.ok_or_else(|| locked(path, &ledger))?;
         // First hold one's own ledger, then look at others': of two runs that start together at least
         // one sees the other.
-        let rival = match part {
-            None => {
-                let mut shards = ledger::ledgers(path).map_err(error)?;
-                shards.retain(|shard| *shard != own);
-                in_use(&shards).map_err(error)?
-            }
-            Some(_) => in_use_for_long(&own).map_err(error)?,
-        };
-        if let Some(rival) = rival {
-            return Err(locked(path, &rival));
+        if part.is_some() {
+            refuse_in_use(path, &[own], LOOKS)?;
+        } else {
+            let shards = ledger::ledgers(path).map_err(error)?;
+            refuse_in_use(path, &shards[1..], 1)?;
         }
-        std::fs::write(&holder, std::process::id().to_string()).map_err(error)?;
-        Ok(Self { path: path.to_path_buf(), ledger, holder, writer: Mutex::new(writer) })
+        std::fs::write(holder(&ledger), std::process::id().to_string()).map_err(error)?;
+        Ok(Self { path: path.to_path_buf(), ledger, writer: Mutex::new(writer) })
     }
 
     pub fn error(&self, source: io::Error) -> Error {
@@ -75,74 +64,28 @@ impl Folder {
 
     /// Waits until all records are on the disk.
     pub fn sync(&self) -> Result<(), Error> {
-        let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
-        writer.sync().map_err(|source| self.error(source))
+        lock(&self.writer).sync().map_err(|source| self.error(source))
     }
 
     pub fn append(&self, record: &Record) -> Result<(), Error> {
-        let mut writer = self.writer.lock().unwrap_or_else(|poison| poison.into_inner());
-        writer.append(record).map_err(|source| self.error(source))
+        lock(&self.writer).append(record).map_err(|source| self.error(source))
     }
 
-    /// Writes the plan that shows the rows `kept` in place of those to be run; gives the plan that was there and the one
-    /// that is there now.
-    pub fn write_plan(
-        &self,
-        prepared: &Prepared,
-        kept: &mut Kept,
-    ) -> Result<(Option<Plan>, Plan), Error> {
-        provenance::write_plan(&self.path, prepared, kept)
-            .map_err(|source| output_error(&self.path, &source))
-    }
-
-    /// Fills in what version 0.1 lost, and what was deleted, of the provenance.
-    pub fn repair(&self, plan: &Plan, known: &Ledger) -> Result<(), Error> {
-        provenance::repair(&self.path, plan, known)
-            .map_err(|source| output_error(&self.path, &source))
-    }
-
-    /// Adds a run to the provenance.
-    pub fn add_run(
-        &self,
-        part: Option<&str>,
-        plan: &Plan,
-        origin: &Origin<'_>,
-    ) -> Result<(), Error> {
-        provenance::add_run(&self.path, part, plan, origin).map_err(|source| self.error(source))
-    }
-
-    /// `traces/<cell>.jsonl`: one line per iteration.
-    pub fn write_trace(&self, cell: &str, trace: &str) -> Result<(), Error> {
-        if trace.is_empty() {
-            return Ok(());
-        }
-        let folder = self.path.join(ledger::TRACES);
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| ledger::replace(&folder.join(format!("{cell}.jsonl")), trace.as_bytes()))
+    /// Writes a file next to the ledger: `path` starts at the folder.
+    pub fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        let path = self.path.join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(&self.path))
+            .and_then(|()| ledger::replace(&path, bytes))
             .map_err(|source| self.error(source))
     }
 
-    /// Copies the trace of a cell, if it has one, from another results folder.
-    pub fn take_trace(&self, cell: &str, other: &Path) -> Result<(), Error> {
-        let path = other.join(ledger::TRACES).join(format!("{cell}.jsonl"));
-        match std::fs::read_to_string(path) {
-            Ok(trace) => self.write_trace(cell, &trace),
+    /// Copies a file from another results folder, if it is there.
+    pub fn copy_file(&self, path: &Path, other: &Path) -> Result<(), Error> {
+        match std::fs::read(other.join(path)) {
+            Ok(bytes) => self.write_file(path, &bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(self.error(error)),
         }
-    }
-
-    /// Copies the map of a cell, if it has one, from another results folder.
-    pub fn take_embedding(&self, cell: &str, other: &Path) -> Result<(), Error> {
-        let (from, to) = (Embedding::path(other, cell), Embedding::path(&self.path, cell));
-        if !from.exists() {
-            return Ok(());
-        }
-        let folder = to.parent().unwrap_or(&self.path);
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::read(&from))
-            .and_then(|bytes| ledger::replace(&to, &bytes))
-            .map_err(|error| self.error(error))
     }
 
     /// Where networks under training are kept: `checkpoints/<cell>.safetensors` and, behind an encoder that is
@@ -164,22 +107,12 @@ impl Folder {
     pub fn remove_checkpoints(&self) {
         let _ = std::fs::remove_dir(self.checkpoints());
     }
-
-    /// `embeddings/<cell>.json`.
-    pub fn write_embedding(&self, cell: &str, embedding: &Embedding) -> Result<(), Error> {
-        let write = || {
-            let path = Embedding::path(&self.path, cell);
-            path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            ledger::replace(&path, &serde_json::to_vec(embedding)?)
-        };
-        write().map_err(|source| self.error(source))
-    }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // A leftover is harmless: the lock, not this file, keeps others out.
-        let _ = std::fs::remove_file(&self.holder);
+        let _ = std::fs::remove_file(holder(&self.ledger));
         // A shard that recorded nothing leaves nothing behind.
         let is_empty = std::fs::metadata(&self.ledger).is_ok_and(|file| file.len() == 0);
         if is_empty && self.ledger.file_name().is_some_and(|name| name != ledger::FILE) {
@@ -191,48 +124,43 @@ impl Drop for Folder {
 
 /// An error if a run is writing to the folder at `path`.
 pub fn refuse_locked(path: &Path) -> Result<(), Error> {
-    let error = |source| output_error(path, &source);
-    let ledgers = ledger::ledgers(path).map_err(error)?;
-    match in_use(&ledgers).map_err(error)? {
-        Some(rival) => Err(locked(path, &rival)),
-        None => Ok(()),
-    }
+    let ledgers = ledger::ledgers(path).map_err(|source| output_error(path, &source))?;
+    refuse_in_use(path, &ledgers, 1)
 }
 
-fn in_use(ledgers: &[PathBuf]) -> io::Result<Option<PathBuf>> {
+/// An error if a process writes to one of the ledgers of the folder at `path` and still does at the last look.
+fn refuse_in_use(path: &Path, ledgers: &[PathBuf], looks: usize) -> Result<(), Error> {
     for ledger in ledgers {
-        if ledger::is_in_use(ledger)? {
-            return Ok(Some(ledger.clone()));
+        let mut look = 1;
+        while ledger::is_in_use(ledger).map_err(|source| output_error(path, &source))? {
+            if look == looks {
+                return Err(locked(path, ledger));
+            }
+            std::thread::sleep(WAIT);
+            look += 1;
         }
     }
-    Ok(None)
+    Ok(())
 }
 
-fn in_use_for_long(ledger: &Path) -> io::Result<Option<PathBuf>> {
-    let (looks, distance) = LOOKS;
-    for _ in 1..looks {
-        if !ledger::is_in_use(ledger)? {
-            return Ok(None);
-        }
-        std::thread::sleep(distance);
-    }
-    in_use(&[ledger.to_path_buf()])
-}
-
-/// The error that names the process which holds `ledger`, where it left its number.
-fn locked(path: &Path, ledger: &Path) -> Error {
-    let holder = match ledger.file_name() {
-        Some(name) if name == ledger::FILE => path.join(".run.pid"),
+/// The file with the number of the process that writes to `ledger`.
+fn holder(ledger: &Path) -> PathBuf {
+    match ledger.file_name() {
+        Some(name) if name == ledger::FILE => ledger.with_file_name(".run.pid"),
         _ => ledger.with_extension("pid"),
-    };
-    let holder = std::fs::read_to_string(holder).ok();
-    let holder = holder.map_or_else(String::new, |pid| format!(" (process {})", pid.trim()));
-    Error::input(format!("another run is writing to {}{holder}", path.display()))
+    }
+}
+
+/// The error that names the process which holds `ledger`, if it left its number.
+fn locked(path: &Path, ledger: &Path) -> Error {
+    let pid = std::fs::read_to_string(holder(ledger)).ok();
+    let process = pid.map_or_else(String::new, |pid| format!(" (process {})", pid.trim()));
+    Error::input(format!("another run is writing to {}{process}", path.display()))
         .with_help("wait for it to end, or choose another folder with --out")
 }
 
 /// An error before anything was computed.
-fn output_error(path: &Path, source: &io::Error) -> Error {
+pub(super) fn output_error(path: &Path, source: &io::Error) -> Error {
     if source.kind() == io::ErrorKind::InvalidData {
         return Error::input(source.to_string());
     }

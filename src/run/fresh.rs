@@ -1,7 +1,6 @@
 //! `run --fresh`: moves the results of an experiment aside and compares them with the new ones.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,13 +33,9 @@ pub fn set_aside(folder: &Path) -> io::Result<PathBuf> {
             std::fs::create_dir(folder)?;
             let name = aside.file_name().unwrap_or_default();
             ledger::replace(&folder.join(NOTE), name.as_encoded_bytes())?;
-            ledger::sync_folder(aside.parent().unwrap_or(Path::new(""))).or_else(|error| {
-                match error.kind() {
-                    // A folder without a parent in its path lies in the current one.
-                    io::ErrorKind::NotFound => Ok(()),
-                    _ => Err(error),
-                }
-            })?;
+            // A folder without a parent in its path lies in the current one.
+            let parent = aside.parent().filter(|parent| !parent.as_os_str().is_empty());
+            ledger::sync_folder(parent.unwrap_or(Path::new(".")))?;
             return Ok(aside);
         }
     }
@@ -55,65 +50,41 @@ pub fn take_set_aside(folder: &Path) -> Option<PathBuf> {
     aside.is_dir().then_some(aside)
 }
 
-/// New numbers next to the former ones.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Comparison {
-    /// Accuracies that both have, to the last digit.
-    pub same: usize,
-    /// Methods on datasets of which at least one accuracy moved.
-    pub moved: Vec<Moved>,
-    /// Accuracies that only the former results have.
-    pub gone: usize,
-    /// Accuracies that only the new results have.
-    pub new: usize,
-}
-
-/// A method on a dataset whose accuracies moved.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moved {
-    pub dataset: String,
-    pub label: String,
-    /// Mean over the splits that both have.
-    pub before: f64,
-    pub after: f64,
-    /// Splits that moved, of those that both have.
-    pub splits: usize,
-    pub of: usize,
-    /// Largest difference of a split.
-    pub most: f64,
-}
-
-/// Compares the accuracies of two results folders, split by split.
-pub fn compare(before: (&Plan, &Ledger), after: (&Plan, &Ledger)) -> Comparison {
+/// Which accuracies of two results folders are the same, and which moved, split by split.
+pub fn compare(before: (&Plan, &Ledger), after: (&Plan, &Ledger)) -> String {
     let (before, after) = (accuracies(before), accuracies(after));
-    let mut comparison = Comparison::default();
     let mut pairs: BTreeMap<(&str, &str), Vec<(f64, f64)>> = BTreeMap::new();
     for (place, &now) in &after {
-        match before.get(place) {
-            None => comparison.new += 1,
-            Some(&then) => pairs.entry((place.0, place.1)).or_default().push((then, now)),
+        if let Some(&then) = before.get(place) {
+            pairs.entry((place.0, place.1)).or_default().push((then, now));
         }
     }
-    comparison.gone = before.keys().filter(|place| !after.contains_key(*place)).count();
+    let both: usize = pairs.values().map(Vec::len).sum();
+    let (gone, new) = (before.len() - both, after.len() - both);
+    let (mut moved, mut lines) = (0, String::new());
     for ((dataset, label), pairs) in pairs {
         let of = pairs.len();
         let mean = |part: fn(&(f64, f64)) -> f64| pairs.iter().map(part).sum::<f64>() / of as f64;
+        let (then, now) = (mean(|pair| pair.0), mean(|pair| pair.1));
         let distances = pairs.iter().map(|(then, now)| (now - then).abs());
         let splits = distances.clone().filter(|distance| *distance != 0.0).count();
-        comparison.same += of - splits;
         if splits > 0 {
-            comparison.moved.push(Moved {
-                dataset: dataset.to_owned(),
-                label: label.to_owned(),
-                before: mean(|pair| pair.0),
-                after: mean(|pair| pair.1),
-                splits,
-                of,
-                most: distances.fold(0.0, f64::max),
-            });
+            moved += splits;
+            lines += &format!(
+                "\n  {dataset}, {label}: mean {then:.2} -> {now:.2} ({:+.2}); \
+                 {splits} of {of} splits moved, by at most {:.2}",
+                now - then,
+                distances.fold(0.0, f64::max)
+            );
         }
     }
-    comparison
+    let mut text = format!("{} accuracies are the same, {moved} moved", both - moved);
+    for (number, what) in [(gone, "missing now"), (new, "new")] {
+        if number > 0 {
+            text += &format!(", {number} are {what}");
+        }
+    }
+    text + &lines
 }
 
 /// The accuracy of every finished cell by dataset, label, split and training seed.
@@ -128,29 +99,6 @@ fn accuracies<'a>(
         Some((place, accuracy))
     });
     cells.collect()
-}
-
-impl fmt::Display for Comparison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let moved: usize = self.moved.iter().map(|moved| moved.splits).sum();
-        write!(f, "{} accuracies are the same, {moved} moved", self.same)?;
-        if self.gone > 0 {
-            write!(f, ", {} are missing now", self.gone)?;
-        }
-        if self.new > 0 {
-            write!(f, ", {} are new", self.new)?;
-        }
-        for one in &self.moved {
-            let Moved { dataset, label, before, after, splits, of, most } = one;
-            let shift = after - before;
-            write!(
-                f,
-                "\n  {dataset}, {label}: mean {before:.2} -> {after:.2} ({shift:+.2}); \
-                 {splits} of {of} splits moved, by at most {most:.2}"
-            )?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::data::hex;
+
 /// A pseudonym of the machine: tells machines apart in records that may be published, without naming
 /// them.
 pub fn pseudonym() -> String {
     let name = gethostname::gethostname();
-    let digest = Sha256::digest(name.as_encoded_bytes());
-    let digits = digest.iter().take(4).map(|byte| format!("{byte:02x}"));
-    digits.collect()
+    hex(&Sha256::digest(name.as_encoded_bytes())[..4])
 }
 
 /// Cores this process may use.

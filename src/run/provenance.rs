@@ -4,17 +4,16 @@
 //! Plan and splits follow the spec and never shrink because a run is narrower than the spec or lacks data. A run
 //! that records a cell adds an entry to `runs` of the provenance; the keys at its top describe the first run.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::cell::Circumstances;
-use super::host;
 use super::{Prepared, Source};
 use crate::data::Split;
 use crate::ledger::provenance::{FILE, SPEC, SPLITS, append, hashes, read_object};
-use crate::ledger::{self, Ledger, Plan, PlannedDataset, Record, SHARDS, Status, replace_json};
+use crate::ledger::{self, Ledger, Plan, SHARDS, Status, replace_json};
 use crate::plan::Kept;
 
 /// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits; gives the plan that
@@ -31,11 +30,8 @@ pub(super) fn write_plan(
     // A plan that cannot be read is replaced.
     let former = Plan::read(folder).ok();
     if let Some(former) = &former {
-        let is_there = |row: &PlannedDataset| {
-            let mut rows = former.datasets.iter();
-            rows.any(|known| known.name == row.name && known.hash == row.hash)
-        };
-        kept.retain(|_, row| is_there(row));
+        let rows = &former.datasets;
+        kept.retain(|_, row| rows.iter().any(|r| r.name == row.name && r.hash == row.hash));
     }
     let mut plan = prepared.plan_with(kept);
     if let Some(former) = &former {
@@ -43,7 +39,11 @@ pub(super) fn write_plan(
         plan.remember(former);
     }
     let is_same = former.as_ref().is_some_and(|former| former.describes(&plan));
-    write_spec(folder, prepared)?;
+    // The spec as it was read: its file may change during the run, and a pipe is read only once.
+    let (path, text) = (folder.join(SPEC), prepared.spec.as_bytes());
+    if std::fs::read(&path).ok().as_deref() != Some(text) {
+        ledger::replace(&path, text)?;
+    }
     grow_splits(folder, prepared, &plan)?;
     if !is_same {
         plan.write(folder)?;
@@ -56,15 +56,6 @@ pub fn describe(folder: &Path, prepared: &Prepared) -> io::Result<()> {
     let mut kept = prepared.changed.iter().cloned().collect();
     write_plan(folder, prepared, &mut kept)?;
     Ok(())
-}
-
-/// The spec as it was read: its file may change during the run, and a pipe is read only once.
-fn write_spec(folder: &Path, prepared: &Prepared) -> io::Result<()> {
-    let (path, text) = (folder.join(SPEC), prepared.spec.as_bytes());
-    if std::fs::read(&path).is_ok_and(|present| present == text) {
-        return Ok(());
-    }
-    ledger::replace(&path, text)
 }
 
 /// Adds the splits of the plan that `splits.json` lacks.
@@ -116,52 +107,22 @@ fn split_entry(source: &Source, number: usize, split: &Split) -> Value {
     entry
 }
 
-/// How a run computes its cells, and from which data.
-pub(super) struct Origin<'a> {
-    pub circumstances: &'a Circumstances,
-    pub jobs: usize,
-    pub started: String,
-    /// Datasets that the run includes and has.
-    pub datasets: Vec<&'a PlannedDataset>,
-}
-
 /// Adds a run to the provenance. A shard has its own file, which `merge` joins with the folder's.
 pub(super) fn add_run(
     folder: &Path,
-    part: Option<&str>,
+    part: Option<String>,
     plan: &Plan,
-    origin: &Origin<'_>,
+    mut entry: Value,
 ) -> io::Result<()> {
-    let Origin { circumstances, jobs, started, datasets } = origin;
-    let mut entry = json!({
-        "version": circumstances.version,
-        "git": circumstances.git,
-        "started": started,
-        "machine": {
-            "host": circumstances.host,
-            "processor": host::processor(),
-            "cores": host::cores(),
-            "system": std::env::consts::OS,
-            "architecture": std::env::consts::ARCH,
-        },
-        "jobs": jobs,
-        "threads": circumstances.threads,
-        "data": hashes(datasets.iter().copied()),
-    });
-    if let Some(part) = part {
-        entry["shard"] = json!(part);
-    }
     let own = folder.join(FILE);
-    match part {
-        None => append(&own, plan, entry),
-        Some(part) => {
-            let shard = folder.join(SHARDS).join(format!("{part}.{FILE}"));
-            if !own.exists() {
-                append(&own, plan, entry.clone())?;
-            }
-            append(&shard, plan, entry)
-        }
+    let Some(part) = part else {
+        return append(&own, plan, entry);
+    };
+    entry["shard"] = json!(part);
+    if !own.exists() {
+        append(&own, plan, entry.clone())?;
     }
+    append(&folder.join(SHARDS).join(format!("{part}.{FILE}")), plan, entry)
 }
 
 /// Fills in hashes that version 0.1 lost when it ran without the data, and writes a provenance that is missing from
@@ -174,41 +135,34 @@ pub(super) fn repair(folder: &Path, plan: &Plan, known: &Ledger) -> io::Result<(
         let Some(record) = records.find(|record| record.status == Status::Ok) else {
             return Ok(());
         };
-        return append(&path, plan, entry_of(record, plan));
+        let entry = json!({
+            "version": record.version,
+            "git": record.git,
+            "started": record.started,
+            "machine": {"host": record.host},
+            "threads": record.threads,
+            "data": hashes(plan.datasets.iter().filter(|row| !row.hash.is_empty())),
+        });
+        return append(&path, plan, entry);
     }
     // Later versions lose no hash, and what they list describes the first run.
     if provenance.contains_key("runs") {
         return Ok(());
     }
-    let is_computed = |index: usize| {
-        let mut cells = plan.cells.iter().filter(|cell| cell.dataset == index);
-        cells.any(|cell| known.is_done(&cell.cell))
-    };
+    let computed = plan.cells.iter().filter(|cell| known.is_done(&cell.cell));
+    let computed: BTreeSet<usize> = computed.map(|cell| cell.dataset).collect();
     let mut has_changed = false;
     let data = provenance.get_mut("data").and_then(Value::as_array_mut);
     for entry in data.into_iter().flatten().filter(|entry| entry["sha256"] == "") {
-        let rows = plan.datasets.iter().enumerate();
-        let found = rows
-            .filter(|(_, row)| entry["name"] == row.name.as_str() && !row.hash.is_empty())
-            .find(|(index, _)| is_computed(*index));
-        if let Some((_, row)) = found {
+        let mut rows = computed.iter().map(|&index| &plan.datasets[index]);
+        let row = rows.find(|row| entry["name"] == row.name.as_str() && !row.hash.is_empty());
+        if let Some(row) = row {
             entry["sha256"] = json!(row.hash);
             has_changed = true;
         }
     }
-    match has_changed {
-        true => replace_json(&path, &Value::Object(provenance)),
-        false => Ok(()),
+    if has_changed {
+        replace_json(&path, &Value::Object(provenance))?;
     }
-}
-
-fn entry_of(record: &Record, plan: &Plan) -> Value {
-    json!({
-        "version": record.version,
-        "git": record.git,
-        "started": record.started,
-        "machine": {"host": record.host},
-        "threads": record.threads,
-        "data": hashes(plan.datasets.iter().filter(|row| !row.hash.is_empty())),
-    })
+    Ok(())
 }

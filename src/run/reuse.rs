@@ -1,50 +1,91 @@
-//! Cells that another experiment's results hold already: reused, not run again.
+//! Cells that another experiment's results hold already: reused, not run again. A folder may lack what is recorded of
+//! them.
 //!
 //! A cell's identity says all that its numbers depend on, and neither the experiment's name nor the
 //! method's label, so a record is as good in one results folder as in another.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::folder::Folder;
-use super::{Prepared, RunOptions, recorded};
+use super::{Prepared, RunOptions};
 use crate::error::Error;
-use crate::ledger::{Ledger, Record, Status};
+use crate::ledger::{Embedding, Ledger, Plan, PlannedCell, Record, Status, TRACES};
+use crate::methods;
+use crate::spec::Recording;
 
 /// Adds to `folder` what the results folder `other` knows of cells of the plan and `known` lacks;
 /// says how many that were. Cells of which the experiment wants something recorded that `other` lacks are run.
-pub fn take_over(
+pub(super) fn take_over(
     prepared: &Prepared,
     options: &RunOptions,
     folder: &Folder,
     known: &mut Ledger,
     other: &Path,
 ) -> Result<usize, Error> {
-    let read_error = |source| {
+    let theirs = Ledger::read(other).map_err(|source| {
         let folder = other.display();
         Error::input(format!("cannot read the results to reuse in {folder}: {source}"))
-    };
-    let theirs = Ledger::read(other).map_err(read_error)?;
+    })?;
     let mut taken = 0;
     let plan = &prepared.plan;
-    let included = options.part.cells(plan).into_iter();
-    for cell in included
-        .map(|index| &plan.cells[index])
-        .filter(|cell| !recorded::is_missing(plan, cell, other))
-    {
+    for index in options.part.cells(plan) {
+        let cell = &plan.cells[index];
         let record = theirs.get(&cell.cell).filter(|record| record.status == Status::Ok);
         let Some(record) = record.filter(|_| !known.is_done(&cell.cell)) else {
             continue;
         };
+        if lacks(plan, cell, other) {
+            continue;
+        }
+        for file in [trace_path(&cell.cell), Embedding::path(Path::new(""), &cell.cell)] {
+            folder.copy_file(&file, other)?;
+        }
         let record = Record {
             experiment: plan.experiment.name.clone(),
             label: plan.methods[cell.method].label.clone(),
             ..record.clone()
         };
-        folder.take_trace(&cell.cell, other)?;
-        folder.take_embedding(&cell.cell, other)?;
         folder.append(&record)?;
         known.insert(record);
         taken += 1;
     }
     Ok(taken)
+}
+
+/// Whether `dir` lacks a trace with accuracies, or a map, that the experiment asks for and the method can give.
+pub(super) fn lacks(plan: &Plan, cell: &PlannedCell, dir: &Path) -> bool {
+    let Some(entry) = methods::find(&plan.methods[cell.method].method) else {
+        return false;
+    };
+    // Nothing is recorded of other splits than the first.
+    if cell.split != 0 || !(entry.info.learns_representation || entry.is_network) {
+        return false;
+    }
+    let wants = |recording| plan.experiment.record.contains(&recording);
+    let given = plan.experiment.methods.get(cell.method);
+    let has_map = given.is_none_or(|given| given.fixed.get("network").is_none_or(has_z));
+    (wants(Recording::Evolution) && !has_accuracies(dir, &cell.cell))
+        || (wants(Recording::Embedding) && has_map && !Embedding::path(dir, &cell.cell).exists())
+}
+
+/// Where the trace of a cell lies in a results folder.
+pub(super) fn trace_path(cell: &str) -> PathBuf {
+    PathBuf::from(format!("{TRACES}/{cell}.jsonl"))
+}
+
+/// Whether the hypothesis of a network has a representation of its own.
+fn has_z(network: &Value) -> bool {
+    network["hypothesis"] != "phi"
+}
+
+fn has_accuracies(dir: &Path, cell: &str) -> bool {
+    let text = fs::read_to_string(dir.join(trace_path(cell)));
+    let first = text.ok().and_then(|text| {
+        let first: Value = serde_json::from_str(text.lines().next()?).ok()?;
+        Some(first)
+    });
+    first.is_some_and(|row| row["accuracy"].is_number())
 }

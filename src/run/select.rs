@@ -5,21 +5,18 @@
 //! All points of a grid share a fold's kernel matrix. The test samples are never seen, except with
 //! `on: test`, which every rendering warns of.
 
-mod grid;
-
+use std::sync::OnceLock;
 use std::time::Instant;
 
-use ndarray::Axis;
-use npsvc::{FitError, Method, Model, Seed};
-use rayon::prelude::*;
+use npsvc::Seed;
 use serde_json::{Map, json};
 
-use super::network::Task;
-use super::{Candidates, Source};
+use super::evaluate::{Fold, predict_all};
+use super::{Candidates, Source, grid};
 use crate::data::split;
 use crate::ledger::{Selection, Tried};
 use crate::methods::Point;
-use crate::spec::{Experiment, Select, SelectOn};
+use crate::spec::{Select, SelectOn};
 
 /// Whether a point can still be chosen.
 fn is_alive(point: &Tried) -> bool {
@@ -43,36 +40,36 @@ fn halve(points: &mut [Tried], folds: usize) {
     }
 }
 
-/// What fits are made with.
-#[derive(Clone, Copy)]
-pub struct Means<'a> {
-    pub threads: usize,
-    /// What networks are trained on.
-    pub device: &'a str,
-}
-
-/// Chooses among the points of `candidates` for split `split` of `source`.
-pub fn select(
-    experiment: &Experiment,
+/// Chooses among the points of `candidates` for split `split` of the dataset of `outer`.
+pub(super) fn select(
     settings: &Select,
-    source: &Source,
-    split: usize,
     candidates: &Candidates,
+    outer: &Fold<'_>,
+    split: usize,
     seed: &Seed,
-    means: Means<'_>,
+    device: &str,
 ) -> Result<Selection, String> {
     let begun = Instant::now();
-    let split = if settings.once { 0 } else { split };
+    let source = outer.source;
     let rounds = rounds(settings, source, split, seed);
     let tried = |point: &Point| Tried { params: point.params.clone(), ..Tried::default() };
     let mut points: Vec<Tried> = candidates.points.iter().map(tried).collect();
     for (number, round) in rounds.iter().enumerate() {
-        // What is scored on test samples is the very fit that comes last.
         let seed = match settings.on {
             SelectOn::Test => seed.clone(),
             SelectOn::Training | SelectOn::Validation => seed.child(format!("fold {number}")),
         };
-        score_round(experiment, source, round, candidates, &seed, means, &mut points);
+        let alive: Vec<usize> = (0..points.len()).filter(|&i| is_alive(&points[i])).collect();
+        let left: Vec<&Point> = alive.iter().map(|&index| &candidates.points[index]).collect();
+        let (train, test) = (&round.fit[..], &round.score[..]);
+        let fold = Fold { train, test, kernel: OnceLock::new(), ..*outer };
+        let predictions = predict_all(&left, &fold, &seed, device);
+        for (&index, predicted) in alive.iter().zip(predictions) {
+            match predicted {
+                Ok(predicted) => points[index].scores.push(fold.accuracies(&predicted).0),
+                Err(error) => points[index].error = Some(error),
+            }
+        }
         if settings.halving && number + 1 < rounds.len() {
             halve(&mut points, number + 1);
         }
@@ -97,6 +94,13 @@ pub fn select(
     })
 }
 
+/// The point with the best mean, the first one among equals.
+fn best(points: &[Tried]) -> Option<usize> {
+    let means = points.iter().enumerate().filter_map(|(index, point)| Some((index, point.mean?)));
+    // `max_by` gives the last of equals.
+    means.rev().max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(index, _)| index)
+}
+
 /// One fit-and-score round, as indices into the dataset.
 struct Round {
     fit: Vec<usize>,
@@ -113,8 +117,8 @@ fn rounds(settings: &Select, source: &Source, split: usize, seed: &Seed) -> Vec<
     if let Some(score) = score {
         return vec![Round { fit: outer.train.clone(), score: score.clone() }];
     }
-    let labels =
-        |index: &[usize]| -> Vec<usize> { index.iter().map(|&i| source.dataset.y[i]).collect() };
+    let y = &source.dataset.y;
+    let labels = |index: &[usize]| -> Vec<usize> { index.iter().map(|&i| y[i]).collect() };
     let mut samples = outer.train.clone();
     if let Some(size) = settings.subsample.filter(|&size| size < samples.len()) {
         let part = split::stratified_part(&labels(&samples), size, &seed.child("part"));
@@ -133,112 +137,6 @@ fn rounds(settings: &Select, source: &Source, split: usize, seed: &Seed) -> Vec<
         })
         .filter(|round: &Round| !round.score.is_empty())
         .collect()
-}
-
-fn score_round(
-    experiment: &Experiment,
-    source: &Source,
-    round: &Round,
-    candidates: &Candidates,
-    seed: &Seed,
-    means: Means<'_>,
-    points: &mut [Tried],
-) {
-    let alive: Vec<usize> = (0..points.len()).filter(|&index| is_alive(&points[index])).collect();
-    let results = match candidates.entry.is_network {
-        true => score_networks(source, round, candidates, &alive, seed, means),
-        false => score_kernels(experiment, source, round, candidates, &alive, seed, means.threads),
-    };
-    for (index, predicted) in results {
-        match predicted {
-            Ok(predicted) => points[index].scores.push(accuracy(source, round, &predicted)),
-            Err(error) => points[index].error = Some(error),
-        }
-    }
-}
-
-/// The classes that a point predicts for the samples of a round, by the index of the point.
-type Predicted = (usize, Result<Vec<usize>, String>);
-
-/// Percent of the samples of a round that are classified correctly.
-fn accuracy(source: &Source, round: &Round, predicted: &[usize]) -> f64 {
-    let pairs = round.score.iter().zip(predicted);
-    let correct = pairs.filter(|&(&i, &l)| source.dataset.y[i] == l).count();
-    100.0 * correct as f64 / round.score.len() as f64
-}
-
-fn score_networks(
-    source: &Source,
-    round: &Round,
-    candidates: &Candidates,
-    alive: &[usize],
-    seed: &Seed,
-    means: Means<'_>,
-) -> Vec<Predicted> {
-    let predict = |&index: &usize| {
-        let criterion = candidates.points[index].criterion()?;
-        let task = Task {
-            source,
-            criterion,
-            train: &round.fit,
-            test: &round.score,
-            seed,
-            device: means.device,
-            checkpoint: None,
-            has_monitor: false,
-            has_representation: false,
-            on_epoch: &|_| (),
-        };
-        Some((index, task.run().map(|answers| answers.predicted)))
-    };
-    match round.fit.len() <= SMALL && (2..=alive.len()).contains(&means.threads) {
-        // Trainings differ in length: a free thread takes the next one.
-        true => alive.iter().par_bridge().filter_map(predict).collect(),
-        false => alive.iter().filter_map(predict).collect(),
-    }
-}
-
-/// Training samples up to which networks are trained in parallel.
-const SMALL: usize = 2000;
-
-fn score_kernels(
-    experiment: &Experiment,
-    source: &Source,
-    round: &Round,
-    candidates: &Candidates,
-    alive: &[usize],
-    seed: &Seed,
-    threads: usize,
-) -> Vec<Predicted> {
-    let every = |error: String| alive.iter().map(|&index| (index, Err(error.clone()))).collect();
-    let set = match source.training_set(experiment, &round.fit, threads) {
-        Ok(set) => set,
-        Err(error) => return every(error),
-    };
-    let cross = match set.cross(source.dataset.x.select(Axis(0), &round.score).view()) {
-        Ok(cross) => cross,
-        Err(error) => return every(error.to_string()),
-    };
-    set.prepare();
-    let points: Vec<&dyn Method> =
-        (alive.iter()).filter_map(|&index| candidates.points[index].kernel_method()).collect();
-    let predict = |index: usize, model: Result<Model, FitError>| {
-        let model = model.map_err(|error| source.explain(&error));
-        let predict = |model: Model| model.predict_from(&cross).map_err(|error| error.to_string());
-        (alive[index], model.and_then(predict))
-    };
-    set.sweep().run(&points, seed, predict)
-}
-
-fn best(points: &[Tried]) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
-    for (index, point) in points.iter().enumerate() {
-        let Some(mean) = point.mean else { continue };
-        if best.is_none_or(|(_, most)| mean > most) {
-            best = Some((index, mean));
-        }
-    }
-    best.map(|(index, _)| index)
 }
 
 #[cfg(test)]

@@ -1,25 +1,24 @@
-//! Cells in processes of their own, so that one that hangs or dies takes nothing with it.
+//! Jobs in child processes, so that a cell that hangs or dies takes nothing with it.
 //!
-//! A worker is this program again, started with the command `worker`. It reads one JSON request per
-//! line from its standard input, a cell each, and answers on its standard output. Only the process
-//! that started it writes to the ledger. A worker that dies, or works on a cell for too long and is
-//! killed, fails that cell; the next cell starts a new one.
+//! A child is this program again, started with the command `worker`. It reads one job per line from its standard
+//! input and writes one event per line to its standard output. Only the process that started it writes to the
+//! ledger. If a child dies, or a cell takes too long, that cell fails, and a new child gets the rest of the job.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{self, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::beside::Beside;
-use super::cell::Circumstances;
-use crate::event::Epochs;
-use crate::ledger::{Embedding, Record, Selection};
-use crate::spec::Experiment;
+use super::job::{Emit, Job, JobEvent, RunContext, Stop, blank, run_job, timestamp};
+use super::{Prepared, prepare, thread_pool};
+use crate::data::Store;
+use crate::error::Error;
+use crate::spec::{Experiment, Spec};
 
-/// How to run cells in processes of their own.
+/// How to run cells in child processes.
 #[derive(Clone, Debug)]
 pub struct Isolation {
     /// This program.
@@ -30,198 +29,128 @@ pub struct Isolation {
     pub timeout: Option<Duration>,
 }
 
-/// The first line a worker reads.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Setup {
-    pub experiment: Experiment,
-    pub circumstances: Circumstances,
-    pub data: Option<PathBuf>,
-}
+/// A line that a child writes: what happens to the current cell, or why it cannot begin.
+type Answer = Result<JobEvent, String>;
 
-/// Every other line it reads: a cell, by its place in the experiment.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Request {
-    pub cell: String,
-    pub dataset: usize,
-    pub method: usize,
-    pub split: usize,
-    /// A choice of parameters made once per dataset, where it is known.
-    pub selection: Option<Selection>,
-}
-
-/// What it writes.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
-    /// The data is loaded and the cell begins: from now on its time counts.
-    Started,
-    /// The network under training ended an epoch.
-    Epoch(Epochs),
-    /// The cell ended, well or not.
-    Ended(Box<Done>),
-    /// The cell cannot be started.
-    Refused(String),
-}
-
-/// A cell that ended, and the files next to its record.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Done {
-    pub record: Record,
-    /// One line of JSON per iteration.
-    pub trace: String,
-    pub embedding: Option<Embedding>,
-}
-
-impl Done {
-    pub fn new(record: Record, beside: Beside) -> Self {
-        let line = |row| serde_json::to_string(row).expect("a row is numbers") + "\n";
-        Self { record, trace: beside.trace.iter().map(line).collect(), embedding: beside.embedding }
-    }
-}
-
-/// Why a cell has no record of its own.
-#[derive(Debug)]
-pub(super) enum Loss {
-    /// No process could be started.
-    NoWorker(io::Error),
-    /// The cell failed, for this reason.
-    Failed(String),
-}
-
-/// A process that runs cells; started when the first comes, and again after it died.
+/// Has a child process run jobs. The first job starts it, and the next one after it died.
 pub(super) struct Worker<'a> {
+    prepared: &'a Prepared,
     isolation: &'a Isolation,
-    setup: &'a Setup,
-    running: Option<Running>,
-}
-
-struct Running {
-    process: Child,
-    requests: ChildStdin,
-    answers: Receiver<Answer>,
+    context: &'a RunContext,
+    child: Option<Child>,
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(isolation: &'a Isolation, setup: &'a Setup) -> Self {
-        Self { isolation, setup, running: None }
+    pub fn new(prepared: &'a Prepared, isolation: &'a Isolation, context: &'a RunContext) -> Self {
+        Self { prepared, isolation, context, child: None }
     }
 
-    /// What networks are trained on there.
-    pub fn device(&self) -> &str {
-        &self.setup.circumstances.device
-    }
-
-    /// Has one cell run.
-    pub fn run(&mut self, request: &Request, on_epoch: &dyn Fn(Epochs)) -> Result<Done, Loss> {
-        let timeout = self.isolation.timeout;
-        let mut running = match self.running.take() {
-            Some(running) => running,
-            None => self.start()?,
-        };
-        match running.ask(request, timeout, on_epoch) {
-            Ok(answer) => {
-                self.running = Some(running);
-                Ok(answer)
-            }
-            Err(end) => {
-                let status = running.stop();
-                Err(Loss::Failed(match (end, timeout) {
-                    (End::Refused(reason), _) => reason,
-                    (End::TooLong, Some(limit)) => format!(
-                        "took longer than --cell-timeout {} and was stopped",
-                        humantime::format_duration(limit)
-                    ),
-                    _ => format!("its worker process {}", ending(status)),
-                }))
-            }
+    /// Does the same as [`run_job`].
+    pub fn run_job(&mut self, job: &Job, emit: Emit<'_>) -> Result<(), Stop> {
+        let mut left = job.clone();
+        while !left.cells.is_empty() {
+            self.send(&mut left, emit)?;
         }
+        Ok(())
     }
 
-    fn start(&self) -> Result<Running, Loss> {
-        let start = || {
-            let mut process = Command::new(&self.isolation.program)
-                .arg("worker")
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()?;
-            let (Some(requests), Some(answers)) = (process.stdin.take(), process.stdout.take())
-            else {
-                return Err(io::Error::other("a worker process without pipes"));
+    /// Sends a job to the child, and removes the cells that end. The first that the child loses is the last of them.
+    fn send(&mut self, left: &mut Job, emit: Emit<'_>) -> Result<(), Stop> {
+        let mut child = match self.child.take() {
+            Some(child) => child,
+            None => self.start().map_err(|error| {
+                Error::failed(format!("failed to start a worker process: {error}"))
+            })?,
+        };
+        // A child that cannot read the job is found dead below.
+        let _ = write_line(&mut child.input, left);
+        let timeout = self.isolation.timeout;
+        let mut deadline: Option<Instant> = None;
+        let mut begun = SystemTime::now();
+        let reason = loop {
+            let Some(cell) = left.cells.first() else {
+                self.child = Some(child);
+                return Ok(());
             };
-            let (sender, receiver) = channel();
-            std::thread::spawn(move || {
-                for line in BufReader::new(answers).lines().map_while(Result::ok) {
-                    let Ok(answer) = serde_json::from_str(&line) else {
-                        break;
-                    };
-                    if sender.send(answer).is_err() {
-                        break;
+            let wait = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            match child.answers.recv_timeout(wait.unwrap_or(Duration::MAX)) {
+                Ok(Ok(event)) => {
+                    let is_done = matches!(event, JobEvent::Done { .. });
+                    if matches!(event, JobEvent::Started) {
+                        begun = SystemTime::now();
+                        deadline = timeout.map(|limit| Instant::now() + limit);
+                    }
+                    emit(cell, event)?;
+                    if is_done {
+                        left.cells.remove(0);
+                        deadline = None;
                     }
                 }
-            });
-            Ok(Running { process, requests, answers: receiver })
-        };
-        let mut running = start().map_err(Loss::NoWorker)?;
-        // A worker that cannot even read this is found dead at the first request.
-        let _ = running.send(self.setup);
-        Ok(running)
-    }
-}
-
-impl Drop for Worker<'_> {
-    fn drop(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.stop();
-        }
-    }
-}
-
-/// Why no record came.
-enum End {
-    Refused(String),
-    TooLong,
-    Died,
-}
-
-impl Running {
-    fn ask(
-        &mut self,
-        request: &Request,
-        limit: Option<Duration>,
-        on_epoch: &dyn Fn(Epochs),
-    ) -> Result<Done, End> {
-        self.send(request).map_err(|_| End::Died)?;
-        let mut deadline = None;
-        loop {
-            let answer = match deadline {
-                Some(end) => (self.answers)
-                    .recv_timeout(Instant::saturating_duration_since(&end, Instant::now())),
-                None => (self.answers.recv()).map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match answer {
-                Ok(Answer::Started) => deadline = limit.map(|limit| Instant::now() + limit),
-                Ok(Answer::Epoch(epochs)) => on_epoch(epochs),
-                Ok(Answer::Ended(done)) => return Ok(*done),
-                Ok(Answer::Refused(reason)) => return Err(End::Refused(reason)),
-                Err(RecvTimeoutError::Timeout) => return Err(End::TooLong),
-                Err(RecvTimeoutError::Disconnected) => return Err(End::Died),
+                Ok(Err(reason)) => break reason,
+                Err(RecvTimeoutError::Disconnected) => {
+                    break format!("its worker process {}", ending(child.end()));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let limit = humantime::format_duration(timeout.unwrap_or_default());
+                    break format!("took longer than --cell-timeout {limit} and was stopped");
+                }
             }
-        }
+        };
+        let cell = left.cells.remove(0);
+        let mut record = blank(self.prepared, &cell, self.context);
+        record.started = timestamp(begun);
+        record.error = Some(reason);
+        emit(&cell, JobEvent::Done { record: Box::new(record), files: Vec::new() })
     }
 
-    fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        self.requests.write_all(&line)?;
-        self.requests.flush()
+    fn start(&self) -> io::Result<Child> {
+        let mut process = Command::new(&self.isolation.program)
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut input = process.stdin.take().expect("standard input is a pipe");
+        let output = process.stdout.take().expect("standard output is a pipe");
+        let _ = write_line(
+            &mut input,
+            &(&self.prepared.plan.experiment, self.context, &self.isolation.data),
+        );
+        let (sender, answers) = channel();
+        std::thread::spawn(move || {
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            let mut answers = lines.map_while(|line| serde_json::from_str(&line).ok());
+            answers.all(|answer| sender.send(answer).is_ok())
+        });
+        Ok(Child { process, input, answers })
     }
+}
 
-    /// Ends the process, if it has not ended by itself, and tells how it did.
-    fn stop(mut self) -> Option<ExitStatus> {
-        // It has closed its output or been given up, so there is nothing to wait for but its end;
-        // one that died by itself keeps its own status.
+struct Child {
+    process: process::Child,
+    input: ChildStdin,
+    answers: Receiver<Answer>,
+}
+
+impl Child {
+    /// Ends the process, if it has not ended by itself, and gives its status.
+    fn end(&mut self) -> Option<ExitStatus> {
+        // A process that died by itself keeps its own status.
         let _ = self.process.kill();
         self.process.wait().ok()
     }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
 }
 
 /// The end of a sentence about a process.
@@ -240,4 +169,84 @@ fn ending(status: Option<ExitStatus>) -> String {
         Some(code) => format!("ended with code {code}"),
         None => "ended".into(),
     }
+}
+
+/// The child process: runs the jobs of standard input until it ends.
+pub fn serve() -> io::Result<()> {
+    let lines = listen();
+    let Ok(first) = lines.recv() else {
+        return Ok(());
+    };
+    let (experiment, context, data): (Experiment, RunContext, Option<PathBuf>) =
+        serde_json::from_str(&first)?;
+    // The process that started this one has downloaded everything.
+    let store = Store::new(data, true).on_device(&context.device);
+    let pool = thread_pool(context.threads).map_err(io::Error::other)?;
+    pool.install(|| {
+        // One dataset is held at a time.
+        let mut held: Option<(usize, Prepared)> = None;
+        for line in lines {
+            let mut job: Job = serde_json::from_str(&line)?;
+            let known = held.take().filter(|(dataset, _)| *dataset == job.dataset);
+            let loaded = known.map_or_else(
+                || load(&experiment, job.dataset, &store),
+                |(_, prepared)| Ok(prepared),
+            );
+            let ready = loaded.and_then(|prepared| {
+                use_plan(&prepared, &mut job)?;
+                Ok(prepared)
+            });
+            match ready {
+                Err(reason) => answer(Err(reason))?,
+                Ok(prepared) => {
+                    let emit = |_: &_, event| answer(Ok(event)).map_err(|_| Stop::Asked);
+                    if run_job(&prepared, &job, &context, &emit).is_err() {
+                        return Ok(());
+                    }
+                    held = Some((job.dataset, prepared));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Lines of standard input. Its end means that the process that started this one is gone, so nobody needs the cell in
+/// flight.
+fn listen() -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut lines = io::stdin().lock().lines().map_while(Result::ok);
+        if lines.all(|line| sender.send(line).is_ok()) {
+            std::process::exit(0);
+        }
+    });
+    receiver
+}
+
+/// The experiment with one of its datasets only.
+fn load(experiment: &Experiment, dataset: usize, store: &Store) -> Result<Prepared, String> {
+    let mut experiment = experiment.clone();
+    let spec = experiment.datasets.get(dataset).cloned();
+    experiment.datasets = vec![spec.ok_or("there is no such dataset")?];
+    prepare(&Spec::of(experiment)?, store, &[], &|_| ()).map_err(|error| error.to_string())
+}
+
+/// Replaces the cells of a job by those of this process's plan, which has one dataset only.
+fn use_plan(prepared: &Prepared, job: &mut Job) -> Result<(), String> {
+    if prepared.sources[0].is_none() {
+        return Err("the data is no longer on this machine".to_owned());
+    }
+    for cell in &mut job.cells {
+        let mut planned = prepared.plan.cells.iter();
+        let found = planned.find(|planned| planned.cell == cell.cell);
+        *cell = found
+            .cloned()
+            .ok_or("the data changed while the run was going on; run the same command again")?;
+    }
+    Ok(())
+}
+
+fn answer(answer: Answer) -> io::Result<()> {
+    write_line(&mut io::stdout().lock(), &answer)
 }

@@ -130,16 +130,10 @@ fn devices(gpus: &str) -> Option<String> {
 
 /// Task numbers as `--array` takes them: `1-3,7`.
 pub fn array_list(tasks: &[usize]) -> String {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    for &task in tasks {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == task => *last = task,
-            _ => runs.push((task, task)),
-        }
-    }
-    let text = runs.iter().map(|&(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let runs = tasks.chunk_by(|task, next| task + 1 == *next);
+    let text = runs.map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run[0].to_string(),
     });
     text.collect::<Vec<_>>().join(",")
 }

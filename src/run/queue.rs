@@ -1,0 +1,192 @@
+//! What a run still has to do, and in which order: as many jobs in parallel as there are workers and as fit into memory.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Condvar, Mutex};
+
+use super::job::Job;
+use super::{Prepared, RunOptions, cost, lock};
+use crate::ledger::{Ledger, PlannedCell, Status};
+
+/// The cells a run still has to work on.
+#[derive(Default)]
+pub(super) struct Todo {
+    pub jobs: Vec<Job>,
+    /// Cells that do not fit into the memory, with the reason.
+    pub skipped: Vec<(PlannedCell, String)>,
+    /// Number of cells that are done.
+    pub done: usize,
+    /// Estimated operations of all jobs.
+    pub work: f64,
+}
+
+impl Todo {
+    pub fn new(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Self {
+        let plan = &prepared.plan;
+        let mut todo = Self::default();
+        let mut jobs: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
+        for index in options.part.cells(plan) {
+            let cell = &plan.cells[index];
+            let last = known.get(&cell.cell);
+            let is_settled = last.is_some_and(|record| match record.status {
+                Status::Ok => true,
+                Status::Failed => !options.retry_failed,
+                Status::Skipped => false,
+            });
+            if is_settled {
+                todo.done += 1;
+                continue;
+            }
+            // Whether the data is here is a fact of this machine, so it is not recorded.
+            if prepared.sources[cell.dataset].is_none() {
+                continue;
+            }
+            let estimate = cost::cell(prepared, cell);
+            if estimate.bytes > options.memory {
+                let reason = too_large(estimate.bytes, options.memory);
+                // A reason that is recorded already is not recorded again.
+                let is_known = last.is_some_and(|record| record.error.as_ref() == Some(&reason));
+                match is_known {
+                    true => todo.done += 1,
+                    false => todo.skipped.push((cell.clone(), reason)),
+                }
+                continue;
+            }
+            todo.work += estimate.flops;
+            // Networks share no kernel matrix, so several devices train them at the same time.
+            let is_network = prepared.candidates[cell.method].entry.is_network;
+            let apart = (is_network && options.devices.len() > 1).then_some(index);
+            let at = *jobs.entry((cell.dataset, cell.split, apart)).or_insert_with(|| {
+                let (dataset, split) = (cell.dataset, cell.split);
+                todo.jobs.push(Job { dataset, split, ..Job::default() });
+                todo.jobs.len() - 1
+            });
+            let job = &mut todo.jobs[at];
+            job.cells.push(cell.clone());
+            job.bytes = job.bytes.max(estimate.bytes);
+        }
+        todo
+    }
+
+    /// The cells of all jobs.
+    pub fn open(&self) -> impl Iterator<Item = &PlannedCell> {
+        self.jobs.iter().flat_map(|job| &job.cells)
+    }
+}
+
+fn too_large(needs: f64, budget: f64) -> String {
+    format!(
+        "needs about {} of memory, more than the budget of {}; raise it with --memory",
+        cost::size(needs),
+        cost::size(budget)
+    )
+}
+
+/// Hands out jobs within a memory budget.
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    pending: VecDeque<Job>,
+    free_bytes: f64,
+    running: usize,
+    closed: bool,
+}
+
+impl Queue {
+    /// A job that needs more than `budget` on its own must not be in `jobs`.
+    pub fn new(jobs: Vec<Job>, budget: f64) -> Self {
+        let state = State { pending: jobs.into(), free_bytes: budget, running: 0, closed: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// The first job that fits now; waits while others hold the memory. `None` when all is done.
+    pub fn take(&self) -> Option<Job> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.closed || state.pending.is_empty() {
+                return None;
+            }
+            let free = state.free_bytes;
+            let first = state.pending.iter().position(|job| job.bytes <= free);
+            // Alone a job always fits, even if sums and differences have left a rounding error.
+            if let Some(at) = first.or((state.running == 0).then_some(0)) {
+                let job = state.pending.remove(at)?;
+                state.free_bytes -= job.bytes;
+                state.running += 1;
+                return Some(job);
+            }
+            state = self.changed.wait(state).unwrap_or_else(|poison| poison.into_inner());
+        }
+    }
+
+    /// Gives a job's memory back.
+    pub fn finish(&self, job: &Job) {
+        let mut state = lock(&self.state);
+        state.free_bytes += job.bytes;
+        state.running -= 1;
+        self.changed.notify_all();
+    }
+
+    /// No further jobs are handed out.
+    pub fn close(&self) {
+        lock(&self.state).closed = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(dataset: usize, bytes: f64) -> Job {
+        Job { dataset, bytes, ..Job::default() }
+    }
+
+    #[test]
+    fn a_job_that_does_not_fit_is_overtaken_not_lost() {
+        let queue = Queue::new(vec![job(0, 6.0), job(1, 6.0), job(2, 3.0)], 10.0);
+        let first = queue.take().unwrap();
+        assert_eq!(first.dataset, 0);
+        assert_eq!(queue.take().unwrap().dataset, 2);
+        queue.finish(&first);
+        assert_eq!(queue.take().unwrap().dataset, 1);
+        assert!(queue.take().is_none());
+    }
+
+    #[test]
+    fn rounding_keeps_no_job_waiting_for_ever() {
+        let (budget, part) = (0.9, 0.2);
+        let queue = Queue::new(vec![job(0, part), job(1, part), job(2, budget)], budget);
+        let (first, second) = (queue.take().unwrap(), queue.take().unwrap());
+        queue.finish(&first);
+        queue.finish(&second);
+        let free = lock(&queue.state).free_bytes;
+        assert!(free < budget, "this test is about a shortfall, not {free}");
+        assert_eq!(queue.take().unwrap().dataset, 2);
+    }
+
+    #[test]
+    fn memory_that_is_held_keeps_others_waiting() {
+        let queue = Queue::new(vec![job(0, 6.0), job(1, 6.0)], 10.0);
+        let first = queue.take().unwrap();
+        std::thread::scope(|scope| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let queue = &queue;
+            scope.spawn(move || sender.send(queue.take().map(|job| job.dataset)));
+            // Whatever the thread does in the meantime, it cannot have been given the second job.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(receiver.try_recv().is_err());
+            queue.finish(&first);
+            assert_eq!(receiver.recv(), Ok(Some(1)));
+        });
+    }
+
+    #[test]
+    fn a_closed_queue_hands_out_nothing() {
+        let queue = Queue::new(vec![job(0, 1.0)], 10.0);
+        queue.close();
+        assert!(queue.take().is_none());
+    }
+}

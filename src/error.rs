@@ -4,18 +4,25 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
+    /// [`Exit::Failed`] or [`Exit::Input`].
     pub exit: Exit,
     pub message: String,
     pub help: Option<String>,
 }
 
-/// Whose fault an error is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a command ended: the exit codes of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
+    /// Everything is done.
+    Complete = 0,
     /// The machine failed while the command worked.
     Failed = 1,
     /// Command line, spec, data or folder are at fault; found before any computing.
     Input = 2,
+    /// Finished, but some cells failed or could not run.
+    Incomplete = 3,
+    /// Stopped by the user.
+    Interrupted = 130,
 }
 
 impl Error {

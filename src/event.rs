@@ -4,18 +4,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Progress;
 use crate::ledger::Record;
+use crate::plan::Loading;
 
 /// Something happened.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// This dataset is about to be read, or downloaded first.
-    Loading(&'a str),
-    /// Some of a download has arrived.
-    Download(Progress<'a>),
-    /// Images are about to be encoded, which takes a while once.
-    Encoding { dataset: &'a str, images: usize },
+    /// Data is being read.
+    Loading(Loading<'a>),
     /// All datasets are loaded.
     Loaded,
     /// Cells were copied from another results folder.

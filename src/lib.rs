@@ -3,16 +3,19 @@
 //! The data's way through the crate is one-way:
 //!
 //! ```text
-//! spec -> plan -> data -> split -> fit -> ledger -> statistics -> render
+//! spec -> plan -> data -> split -> fit -> ledger -> analyse -> render
 //! ```
 //!
 //! * [`spec`] reads and validates an experiment,
 //! * [`data`] loads datasets and splits them,
 //! * [`methods`] lists the methods: those of the crate [`npsvc`], and the criteria of networks,
-//! * [`methods`] holds what every build knows of networks, and `networks`, with the feature `deep`, trains them,
-//! * [`run`] plans cells, executes them and appends to the [`ledger`],
-//! * [`stats`], [`paper`] and [`render`] turn a ledger into tables beside the paper's own numbers.
+//! * `networks`, with the feature `deep`, trains networks on these criteria,
+//! * [`plan`] reads the data and names every cell,
+//! * [`run`] executes the cells and appends to the [`ledger`],
+//! * [`analyse`], with [`stats`] and [`paper`], computes means, tests and warnings from a ledger,
+//! * [`render`] writes them as tables, figures and a report.
 
+pub mod analyse;
 pub mod data;
 mod error;
 mod event;

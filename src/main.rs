@@ -12,7 +12,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use cli::{Cli, Command};
-use commands::{Ending, Failure};
+use commands::Failure;
+use npsvcpp::Exit;
 
 fn main() -> ExitCode {
     // Tests say in the environment which write is to fail.
@@ -20,15 +21,12 @@ fn main() -> ExitCode {
     let _failures = fail::FailScenario::setup();
     ask_for_large_pages();
     let cli = Cli::parse();
-    let code = match dispatch(&cli) {
-        Ok(ending) => ending.code(),
-        Err(failure) => {
-            failure.print();
-            failure.code()
-        }
-    };
+    let exit = dispatch(&cli).unwrap_or_else(|failure| {
+        failure.print();
+        failure.exit()
+    });
     match output::finish() {
-        Ok(()) => code,
+        Ok(()) => ExitCode::from(exit as u8),
         Err(error) => {
             output::note!("npsvcpp: failed to write to standard output: {error}");
             ExitCode::FAILURE
@@ -45,7 +43,7 @@ fn ask_for_large_pages() {
     }
 }
 
-fn dispatch(cli: &Cli) -> Result<Ending, Failure> {
+fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Run(arguments) => commands::run(arguments, cli.quiet),
         Command::Render { folders } => commands::render(folders, cli.quiet),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use npsvcpp::data::Progress;
 use npsvcpp::ledger::{Record, Status};
+use npsvcpp::plan::Loading;
 use npsvcpp::wording::{counted, duration};
 use npsvcpp::{Event, Training};
 
@@ -24,12 +25,15 @@ const STEPS: u64 = 10_000;
 /// Shows events.
 pub struct Display {
     quiet: bool,
+    is_terminal: bool,
     bar: ProgressBar,
     state: Mutex<State>,
 }
 
+/// How far a run is.
+#[derive(Default)]
 struct State {
-    begun: Instant,
+    begun: Option<Instant>,
     last_line: Option<Instant>,
     cells: usize,
     total: usize,
@@ -38,23 +42,10 @@ struct State {
     /// Work done of the cells under training.
     training: HashMap<String, f64>,
     /// Dataset and name of the file that was announced last.
-    download: (String, String),
+    download: Option<(String, String)>,
 }
 
 impl State {
-    fn new(total: usize, total_work: f64) -> Self {
-        Self {
-            begun: Instant::now(),
-            last_line: None,
-            cells: 0,
-            total,
-            work: 0.0,
-            total_work,
-            training: HashMap::new(),
-            download: <_>::default(),
-        }
-    }
-
     /// The share of the work that is done.
     fn share(&self) -> f64 {
         let done = self.work + self.training.values().sum::<f64>();
@@ -63,13 +54,15 @@ impl State {
 
     /// Time to the end of the run, if work continues at its rate.
     fn left(&self) -> String {
-        let (elapsed, share) = (self.begun.elapsed().as_secs_f64(), self.share());
+        let elapsed = self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+        let share = self.share();
         duration(if share > 0.0 { elapsed * (1.0 - share).max(0.0) / share } else { 0.0 })
     }
 
     /// Whether a plain line is due; if so, the next one is due after `every`.
     fn is_due(&mut self, every: Duration, is_important: bool) -> bool {
-        let is_due = is_important || self.last_line.unwrap_or(self.begun).elapsed() >= every;
+        let last = self.last_line.or(self.begun);
+        let is_due = is_important || last.is_none_or(|last| last.elapsed() >= every);
         if is_due {
             self.last_line = Some(Instant::now());
         }
@@ -79,23 +72,23 @@ impl State {
 
 impl Display {
     pub fn new(quiet: bool) -> Self {
-        Self { quiet, bar: ProgressBar::hidden(), state: Mutex::new(State::new(0, 0.0)) }
+        let is_terminal = std::io::stderr().is_terminal();
+        Self { quiet, is_terminal, bar: ProgressBar::hidden(), state: Mutex::default() }
     }
 
     pub fn show(&self, event: Event<'_>) {
         if self.quiet && !matches!(event, Event::Unrecorded { .. }) {
             return;
         }
-        let is_terminal = std::io::stderr().is_terminal();
         let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
         match event {
-            Event::Loading(dataset) if is_terminal => {
+            Event::Loading(Loading::Dataset(dataset)) if self.is_terminal => {
                 self.start("{spinner} {msg}", Some(Duration::from_millis(120)));
                 self.bar.set_message(format!("loading {dataset}"));
             }
-            Event::Loading(dataset) => note!("loading {dataset}"),
-            Event::Download(progress) => self.download(&mut state, &progress),
-            Event::Encoding { dataset, images } => self.bar.suspend(|| {
+            Event::Loading(Loading::Dataset(dataset)) => note!("loading {dataset}"),
+            Event::Loading(Loading::Download(progress)) => self.download(&mut state, &progress),
+            Event::Loading(Loading::Encoding { dataset, images }) => self.bar.suspend(|| {
                 note!("encoding {images} images of {dataset}, once; the features are kept");
             }),
             Event::Loaded | Event::End => self.bar.finish_and_clear(),
@@ -110,12 +103,13 @@ impl Display {
             ),
             Event::Rerun { why } => note!("{why}"),
             Event::Begin { cells, done, work } => {
-                *state = State::new(cells, work);
+                let begun = Some(Instant::now());
+                *state = State { begun, total: cells, total_work: work, ..State::default() };
                 if done > 0 {
                     let all = done + cells;
                     note!("{done} of {all} cells are done, {cells} to run");
                 }
-                if is_terminal && cells > 0 {
+                if self.is_terminal && cells > 0 {
                     let template = "{bar:32.cyan} {percent:>3}% {elapsed} ETA {eta}  {msg}";
                     self.start(template, Some(Duration::from_millis(500)));
                     self.bar.set_length(STEPS);
@@ -139,22 +133,21 @@ impl Display {
     }
 
     fn download(&self, state: &mut State, progress: &Progress<'_>) {
-        let file = (progress.dataset.to_owned(), progress.file.to_owned());
-        if state.download != file {
-            self.start(
-                "{msg:24} {bar:32.cyan} {bytes}/{total_bytes} {bytes_per_sec} ETA {eta}",
-                None,
-            );
-            self.bar.set_message(progress.file.to_owned());
-            if !std::io::stderr().is_terminal() {
-                note!("downloading {} of {}", progress.file, progress.dataset);
+        let Progress { dataset, file, done, total } = *progress;
+        let announced = Some((dataset.to_owned(), file.to_owned()));
+        if state.download != announced {
+            let template = "{msg:24} {bar:32.cyan} {bytes}/{total_bytes} {bytes_per_sec} ETA {eta}";
+            self.start(template, None);
+            self.bar.set_message(file.to_owned());
+            if !self.is_terminal {
+                note!("downloading {file} of {dataset}");
             }
-            state.download = file;
+            state.download = announced;
         }
-        if let Some(total) = progress.total {
+        if let Some(total) = total {
             self.bar.set_length(total);
         }
-        self.bar.set_position(progress.done);
+        self.bar.set_position(done);
     }
 
     fn epoch(&self, state: &mut State, training: &Training<'_>) {
@@ -163,10 +156,10 @@ impl Display {
         let done = training.work * epochs.seconds / seconds.max(f64::MIN_POSITIVE);
         state.training.insert(training.cell.to_owned(), done);
         let line = epoch_line(training, &state.left());
-        self.advance(state, &line);
-        if !std::io::stderr().is_terminal() && state.is_due(EPOCH_LINE_EVERY, false) {
+        if !self.is_terminal && state.is_due(EPOCH_LINE_EVERY, false) {
             note!("{line}");
         }
+        self.advance(state, line);
     }
 
     fn cell(&self, state: &mut State, record: &Record, work: f64) {
@@ -174,21 +167,19 @@ impl Display {
         state.work += work;
         state.training.remove(&record.cell);
         let line = format!("[{}/{}] {}", state.cells, state.total, sentence(record));
-        self.advance(state, &line);
         let has_failed = record.status == Status::Failed;
-        let is_end = state.cells == 1 || state.cells == state.total;
-        if std::io::stderr().is_terminal() {
-            if has_failed {
-                self.bar.suspend(|| note!("{line}"));
-            }
-        } else if state.is_due(LINE_EVERY, has_failed || is_end) {
+        let is_important = has_failed || state.cells == 1 || state.cells == state.total;
+        if self.is_terminal && has_failed {
+            self.bar.suspend(|| note!("{line}"));
+        } else if !self.is_terminal && state.is_due(LINE_EVERY, is_important) {
             note!("{line}, about {} left", state.left());
         }
+        self.advance(state, line);
     }
 
-    fn advance(&self, state: &State, line: &str) {
+    fn advance(&self, state: &State, line: String) {
         self.bar.set_position((state.share() * STEPS as f64) as u64);
-        self.bar.set_message(line.to_owned());
+        self.bar.set_message(line);
     }
 }
 
@@ -241,9 +232,9 @@ mod tests {
     fn a_download_is_shown_unless_quiet() {
         for (quiet, expected) in [(false, (3, Some(9))), (true, (0, None))] {
             let display = Display::new(quiet);
-            display.show(Event::Loading("a"));
+            display.show(Event::Loading(Loading::Dataset("a")));
             let progress = Progress { dataset: "a", file: "x", done: 3, total: Some(9) };
-            display.show(Event::Download(progress));
+            display.show(Event::Loading(Loading::Download(progress)));
             assert_eq!((display.bar.position(), display.bar.length()), expected);
         }
     }

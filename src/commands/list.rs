@@ -1,22 +1,24 @@
 //! `list methods|datasets|experiments`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use npsvcpp::Exit;
 use npsvcpp::data::registry;
 use npsvcpp::methods::METHODS;
+use npsvcpp::spec;
 use serde_json::Value;
 
-use super::{Ending, Failure, load, store};
+use super::{Failure, store};
 use crate::cli::{DataArgs, Listed};
 use crate::output::show;
 
-pub fn list(what: Listed, data: &DataArgs) -> Result<Ending, Failure> {
+pub fn list(what: Listed, data: &DataArgs) -> Result<Exit, Failure> {
     match what {
         Listed::Methods => methods(),
         Listed::Datasets => datasets(data)?,
         Listed::Experiments => experiments()?,
     }
-    Ok(Ending::Complete)
+    Ok(Exit::Complete)
 }
 
 fn methods() {
@@ -83,14 +85,12 @@ fn experiments() -> Result<(), Failure> {
     let entries = std::fs::read_dir(folder).map_err(|error| {
         Failure::input(format!("cannot read the folder {}: {error}", folder.display()))
     })?;
-    let mut paths: Vec<_> = entries
-        .filter_map(Result::ok)
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .collect();
+    let paths = entries.flatten().map(|entry| entry.path());
+    let is_spec = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yaml");
+    let mut paths: Vec<PathBuf> = paths.filter(is_spec).collect();
     paths.sort();
     for path in paths {
-        match load(&path) {
+        match spec::load(&path) {
             Ok(loaded) => show!("{:<34} {}", path.display(), loaded.experiment.title),
             Err(_) => show!("{:<34} not sound; `npsvcpp check` says why", path.display()),
         }

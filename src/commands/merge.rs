@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use npsvcpp::Exit;
 use npsvcpp::{ledger, render};
 
-use super::{Ending, Failure, refresh_index, terminal};
+use super::{Failure, refresh_index, terminal};
 use crate::output::{note, show};
 
-pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<Ending, Failure> {
+pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<Exit, Failure> {
     let first = folders.first().map(PathBuf::as_path);
     let into = out.or(first).ok_or_else(|| Failure::input("no folder to merge"))?;
     let merged = ledger::merge(folders, into)?;
@@ -26,5 +27,5 @@ pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<End
             into.display()
         );
     }
-    Ok(if rendered.summary.counts.complete() { Ending::Complete } else { Ending::Incomplete })
+    Ok(if rendered.summary.counts.is_complete() { Exit::Complete } else { Exit::Incomplete })
 }

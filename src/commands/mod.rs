@@ -1,18 +1,18 @@
 //! One function per command of the command line.
 
+mod check;
 mod data;
 mod list;
 mod merge;
-mod plan;
 mod render;
 mod run;
 mod status;
 mod submit;
 
+pub use check::check;
 pub use data::data;
 pub use list::list;
 pub use merge::merge;
-pub use plan::check;
 use render::refresh_index;
 pub use render::render;
 pub use run::run;
@@ -21,11 +21,9 @@ pub use submit::submit;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use miette::Diagnostic;
 use npsvcpp::data::{DataError, Store};
-use npsvcpp::render::RenderError;
 use npsvcpp::run::slurm::Jobs;
 use npsvcpp::spec::{self, SpecError};
 use npsvcpp::{Error, Exit};
@@ -33,33 +31,13 @@ use npsvcpp::{Error, Exit};
 use crate::cli::DataArgs;
 use crate::output::{self, note};
 
-/// How a command ended that did what it was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ending {
-    /// Everything is done.
-    Complete,
-    /// Finished, but some cells failed or could not run.
-    Incomplete,
-    /// Stopped by the user.
-    Interrupted,
-}
-
-impl Ending {
-    pub fn code(self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Complete => 0,
-            Self::Incomplete => 3,
-            Self::Interrupted => 130,
-        })
-    }
-}
-
 /// Why a command did not do what it was asked.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub enum Failure {
     /// A spec is at fault; all its mistakes at once.
-    Spec(SpecError),
-    Other(Error),
+    Spec(#[from] SpecError),
+    Other(#[from] Error),
 }
 
 impl Failure {
@@ -71,12 +49,11 @@ impl Failure {
         Error::failed(message).into()
     }
 
-    pub fn code(&self) -> ExitCode {
-        let exit = match self {
+    pub fn exit(&self) -> Exit {
+        match self {
             Self::Spec(_) => Exit::Input,
             Self::Other(error) => error.exit,
-        };
-        ExitCode::from(exit as u8)
+        }
     }
 
     /// To standard error: with snippets on a terminal, one line per mistake elsewhere.
@@ -98,34 +75,10 @@ impl Failure {
     }
 }
 
-impl From<SpecError> for Failure {
-    fn from(error: SpecError) -> Self {
-        Self::Spec(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Other(error)
-    }
-}
-
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         let help = error.help().map(|help| help.to_string());
         Self::Other(Error { help, ..Error::input(error.to_string()) })
-    }
-}
-
-impl From<RenderError> for Failure {
-    fn from(error: RenderError) -> Self {
-        match error {
-            RenderError::NoFolder(_)
-            | RenderError::NoPlan(_)
-            | RenderError::NoLedger(_)
-            | RenderError::NotOurs(_) => Self::input(error.to_string()),
-            other => Self::failed(other.to_string()),
-        }
     }
 }
 
@@ -157,27 +110,22 @@ fn store(arguments: &DataArgs) -> Result<Store, Failure> {
     Ok(Store::new(arguments.folder.clone(), arguments.offline))
 }
 
-/// Loads a spec against everything this build knows.
-fn load(path: &Path) -> Result<spec::Spec, Failure> {
-    Ok(spec::load(path)?)
-}
-
 /// The table, as wide and as colourful as the terminal allows.
-fn terminal(summary: &npsvcpp::render::Summary) -> String {
+fn terminal(summary: &npsvcpp::analyse::Summary) -> String {
     npsvcpp::render::Terminal::detect().show(summary)
 }
 
 /// `schema`
-pub fn schema() -> Result<Ending, Failure> {
+pub fn schema() -> Result<Exit, Failure> {
     output::to_output(format_args!("{}", spec::schema_text()));
-    Ok(Ending::Complete)
+    Ok(Exit::Complete)
 }
 
 /// `worker`: serves the run that started it.
-pub fn worker() -> Result<Ending, Failure> {
+pub fn worker() -> Result<Exit, Failure> {
     // Ctrl-C reaches this process too; its run decides what becomes of it. Without a handler the cell
     // in flight is lost, no more.
     let _ = ctrlc::set_handler(|| ());
     npsvcpp::run::serve().map_err(|error| Failure::failed(format!("worker: {error}")))?;
-    Ok(Ending::Complete)
+    Ok(Exit::Complete)
 }

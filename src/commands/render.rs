@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use npsvcpp::Exit;
 use npsvcpp::ledger::Plan;
 use npsvcpp::render;
 use npsvcpp::run::is_set_aside;
 
-use super::{Ending, Failure, terminal};
+use super::{Failure, terminal};
 use crate::output::{note, show};
 
-pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
+pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
     let mut rendered = Vec::new();
     for folder in folders.iter().filter(|folder| is_set_aside(folder)) {
         note!("skipped {}: `run --fresh` moved it aside", folder.display());
@@ -31,7 +32,7 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Ending, Failure> {
     } else if rendered.len() > 1 {
         index(rendered, quiet)?;
     }
-    Ok(Ending::Complete)
+    Ok(Exit::Complete)
 }
 
 /// The folders to render. `results/*` also names files, such as the index page, and results that `run --fresh` moved
@@ -54,7 +55,7 @@ pub fn refresh_index(folder: &Path) -> Result<(), Failure> {
 
 /// Writes the index page over the rendered experiments and those that are on it already, so that rendering some of them
 /// takes none away.
-fn index(rendered: Vec<(PathBuf, render::Summary)>, quiet: bool) -> Result<(), Failure> {
+fn index(rendered: Vec<(PathBuf, npsvcpp::analyse::Summary)>, quiet: bool) -> Result<(), Failure> {
     let absolute = |path: &Path| std::path::absolute(path).ok()?.parent().map(Path::to_path_buf);
     let parents: BTreeSet<_> = rendered.iter().map(|(path, _)| absolute(path)).collect();
     if parents.len() > 1 {
@@ -71,7 +72,7 @@ fn index(rendered: Vec<(PathBuf, render::Summary)>, quiet: bool) -> Result<(), F
 
 fn write_index(
     parent: &Path,
-    mut experiments: Vec<(PathBuf, render::Summary)>,
+    mut experiments: Vec<(PathBuf, npsvcpp::analyse::Summary)>,
 ) -> Result<render::Files, Failure> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     let given: BTreeSet<_> = experiments.iter().map(|(path, _)| name(path)).collect();

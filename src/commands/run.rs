@@ -1,28 +1,28 @@
 //! `run SPEC...`: plans experiments, runs the cells that their ledgers lack, and renders.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use npsvcpp::Event;
+use npsvcpp::analyse::{Folder, analyse};
 use npsvcpp::data::Store;
 use npsvcpp::ledger::{self, Plan, Tally};
 use npsvcpp::render;
 use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions};
-use npsvcpp::spec::Spec;
+use npsvcpp::spec::{self, Spec};
 use npsvcpp::wording::counted;
+use npsvcpp::{Event, Exit};
 
-use super::{
-    Ending, Failure, cannot, load, plan, refresh_index, results_folder, store, terminal,
-    this_program,
-};
+use super::{Failure, cannot, check, refresh_index, results_folder, store, terminal, this_program};
 use crate::cli::RunArgs;
 use crate::output::{note, show};
 use crate::progress::Display;
 
-pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
+pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Exit, Failure> {
     // All specs are validated, and all their data is read, before the first is run.
-    let specs = arguments.specs.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>()?;
+    let specs =
+        arguments.specs.iter().map(|path| spec::load(path)).collect::<Result<Vec<_>, _>>()?;
     refuse_equal_names(&specs)?;
     refuse_no_results(&arguments.reuse)?;
     refuse_devices(&arguments.device)?;
@@ -34,18 +34,15 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     if arguments.dry_run {
         let endings = experiments.iter().map(|one| one.show(arguments));
-        return Ok(endings.max().unwrap_or(Ending::Complete));
+        return Ok(endings.max().unwrap_or(Exit::Complete));
     }
-    let parallel = [
-        at_most_the_cores("--jobs", arguments.jobs),
-        at_most_the_cores("--threads", arguments.threads),
-    ];
+    let options = options(arguments)?;
     let interrupted = catch_interrupts();
-    let mut ending = Ending::Complete;
+    let mut ending = Exit::Complete;
     let mut cannot_run = 0;
     // Each experiment's data is dropped with it.
     for (index, experiment) in experiments.into_iter().enumerate() {
-        let options = options(arguments, parallel, &experiment.former.folder)?;
+        let options = RunOptions { out: experiment.former.folder.clone(), ..options.clone() };
         let outcome = experiment.run(arguments, &options, &interrupted, quiet)?;
         ending = ending.max(report(&experiment.prepared, &outcome, &options, quiet));
         cannot_run += outcome.cannot_run.iter().map(|(_, cells)| cells).sum::<usize>();
@@ -53,7 +50,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Ending, Failure> {
         if interrupted.load(Ordering::SeqCst) && !undone.is_empty() {
             let without = if arguments.fresh { " without --fresh" } else { "" };
             note!("interrupted: {undone}; run the same command{without} to continue");
-            return Ok(Ending::Interrupted);
+            return Ok(Exit::Interrupted);
         }
     }
     if specs.len() > 1 && cannot_run > 0 && !quiet {
@@ -83,21 +80,17 @@ impl Experiment {
             Some(out) => out.clone(),
             None => results_folder(loaded),
         };
-        let folders = [&out].into_iter().chain(&arguments.reuse);
-        let mut formers: Vec<Former> = folders.map(|dir| Former::read(dir)).collect();
-        plan::refuse_other_experiment(&formers[0], name)?;
-        let known = if arguments.fresh { &[] } else { &formers[..] };
         if arguments.fresh && out.file_name().is_none() {
             return Err(Failure::input(format!(
                 "--fresh cannot rename {}; name the results folder with --out",
                 out.display()
             )));
         }
-        let prepared = plan::prepare(loaded, store, known, &part(arguments), quiet)?;
+        let folders = [&out].into_iter().chain(&arguments.reuse);
+        let mut formers: Vec<Former> = folders.map(|dir| Former::read(dir)).collect();
+        let (part, fresh) = (part(arguments), arguments.fresh);
+        let prepared = check::prepare(loaded, store, &formers, &part, fresh, quiet)?;
         let former = formers.swap_remove(0);
-        if arguments.fresh {
-            refuse_loss(&former, &prepared)?;
-        }
         refuse_idle_filters(&arguments.only, &prepared.plan)?;
         Ok(Self { prepared, former })
     }
@@ -132,8 +125,8 @@ impl Experiment {
     }
 
     /// Prints the plan.
-    fn show(&self, arguments: &RunArgs) -> Ending {
-        let ending = plan::show(&self.prepared, &self.former);
+    fn show(&self, arguments: &RunArgs) -> Exit {
+        let ending = check::show(&self.prepared, &self.former);
         if !arguments.only.is_empty() {
             let plan = &self.prepared.plan;
             let chosen = part(arguments).cells(plan).len();
@@ -156,18 +149,15 @@ impl Experiment {
             if !is_absent || row.hash.is_empty() {
                 continue;
             }
-            let finished = plan.cells.iter().filter(|cell| {
-                cell.dataset == index
-                    && Filter::keep(only, plan, cell)
-                    && self.former.is_finished(&cell.cell)
-            });
-            let finished = finished.count();
+            let cells = plan.cells.iter().filter(|cell| cell.dataset == index);
+            let cells = cells.filter(|cell| Filter::keep(only, plan, cell));
+            let finished = cells.filter(|cell| self.former.is_finished(&cell.cell)).count();
             if finished > 0 {
                 note!(
                     "the data of `{}` is not on this machine; SHA-256 of the data behind its {}: {}",
                     row.name,
                     counted(finished, "finished cell"),
-                    plan::short(&row.hash)
+                    check::short(&row.hash)
                 );
             }
         }
@@ -201,15 +191,15 @@ fn compare(former: &Path, now: &Path) -> Result<(), Failure> {
 
 /// Results are filed under the experiment's name, so that two of one name would mix.
 fn refuse_equal_names(specs: &[Spec]) -> Result<(), Failure> {
-    for (index, spec) in specs.iter().enumerate() {
+    let mut known: HashMap<&str, &Spec> = HashMap::new();
+    for spec in specs {
         let name = &spec.experiment.name;
-        let mut earlier = specs[..index].iter();
-        if let Some(first) = earlier.find(|other| other.experiment.name == *name) {
+        if let Some(first) = known.insert(name, spec) {
             return Err(Failure::input(format!(
                 "{} and {} both describe an experiment called `{name}` and would write into one \
                  folder; give one of them another `name`",
-                first.source.name(),
-                spec.source.name()
+                first.text.name(),
+                spec.text.name()
             )));
         }
     }
@@ -253,19 +243,17 @@ fn at_most_the_cores(option: &str, asked: Option<u16>) -> Option<usize> {
     Some(asked.min(cores))
 }
 
-/// How to run, from what the command line says and what the machine has.
-fn options(
-    arguments: &RunArgs,
-    [jobs, threads]: [Option<usize>; 2],
-    out: &Path,
-) -> Result<RunOptions, Failure> {
+/// How to run, from what the command line says and what the machine has; each experiment has its own folder.
+fn options(arguments: &RunArgs) -> Result<RunOptions, Failure> {
     let cores = run::host::cores();
+    let jobs = at_most_the_cores("--jobs", arguments.jobs);
+    let threads = at_most_the_cores("--threads", arguments.threads);
     let timeout = arguments.cell_timeout;
     // Each of several devices has its own process.
     let isolate = arguments.isolate || timeout.is_some() || arguments.device.len() > 1;
     let data = arguments.data.folder.clone();
     Ok(RunOptions {
-        out: out.to_path_buf(),
+        out: PathBuf::new(),
         jobs: match arguments.device.len() {
             1 => jobs.unwrap_or_else(|| cores / threads.unwrap_or(1)),
             devices => devices,
@@ -293,27 +281,13 @@ fn refuse_devices(devices: &[String]) -> Result<(), Failure> {
 }
 
 fn refuse_idle_filters(only: &[Filter], plan: &Plan) -> Result<(), Failure> {
-    if let Some(message) = only.iter().find_map(|filter| filter.misses(plan)) {
-        return Err(Failure::input(format!("--only: {message}")));
+    let misses = only.iter().find_map(|filter| filter.misses(plan));
+    let is_idle = || !plan.cells.iter().any(|cell| Filter::keep(only, plan, cell));
+    let none = || "no cell of this experiment meets all conditions together".to_owned();
+    match misses.or_else(|| is_idle().then(none)) {
+        Some(message) if !only.is_empty() => Err(Failure::input(format!("--only: {message}"))),
+        _ => Ok(()),
     }
-    if only.is_empty() || plan.cells.iter().any(|cell| Filter::keep(only, plan, cell)) {
-        return Ok(());
-    }
-    Err(Failure::input("--only: no cell of this experiment meets all conditions together"))
-}
-
-/// `--fresh` must be able to compute everything again.
-fn refuse_loss(former: &Former, prepared: &Prepared) -> Result<(), Failure> {
-    for (name, reason) in &prepared.missing {
-        let cells = former.finished_of(name).count();
-        if cells > 0 {
-            let (folder, cells) = (former.folder.display(), counted(cells, "finished cell"));
-            return Err(Failure::input(format!(
-                "--fresh cannot compute `{name}` again, and {folder} has {cells} of it: {reason}"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// The first Ctrl-C asks for a clean end, the second one is obeyed at once.
@@ -335,13 +309,14 @@ fn catch_interrupts() -> Arc<AtomicBool> {
 fn show_tables(outcome: &mut Outcome, out: &Path) -> Result<(), Failure> {
     let records = std::mem::take(&mut outcome.ledger).into_records();
     let hash = std::mem::take(&mut outcome.hash);
-    let summary = render::summarise(out, &outcome.plan, records, outcome.warnings.len(), hash);
+    let folder = Folder { dir: Some(out), skipped_lines: outcome.warnings.len(), ledger: hash };
+    let summary = analyse(&outcome.plan, records, &folder);
     show!("{}", terminal(&summary));
     render::update(out, &summary)?;
     refresh_index(out)
 }
 
-fn report(prepared: &Prepared, outcome: &Outcome, options: &RunOptions, quiet: bool) -> Ending {
+fn report(prepared: &Prepared, outcome: &Outcome, options: &RunOptions, quiet: bool) -> Exit {
     for warning in &outcome.warnings {
         note!("warning: {warning}");
     }
@@ -365,7 +340,7 @@ fn report(prepared: &Prepared, outcome: &Outcome, options: &RunOptions, quiet: b
         (false, true) => note!("{}", absence(prepared, cannot_run)),
     }
     let is_complete = failed + skipped + left == 0 && cannot_run.is_empty();
-    if is_complete { Ending::Complete } else { Ending::Incomplete }
+    if is_complete { Exit::Complete } else { Exit::Incomplete }
 }
 
 /// Which cells cannot run here, why, and what to do about it.

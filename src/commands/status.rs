@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use npsvcpp::Exit;
 use npsvcpp::ledger::{self, Ledger, Plan, Tally};
 use npsvcpp::render;
 use npsvcpp::run::folder_status;
 use npsvcpp::run::slurm::{Left, Queue, array_list};
 use npsvcpp::wording::{counted, duration};
 
-use super::{Ending, Failure, cannot, submitted};
+use super::{Failure, cannot, submitted};
 use crate::output::{note, show};
 
 /// `status DIR`
-pub fn status(folder: &Path) -> Result<Ending, Failure> {
+pub fn status(folder: &Path) -> Result<Exit, Failure> {
     let plan = render::plan(folder)?;
     let known = render::records(folder)?;
     let status = folder_status(&plan, &known);
@@ -49,7 +50,7 @@ pub fn status(folder: &Path) -> Result<Ending, Failure> {
         }
     }
     jobs(folder, &plan, &known)?;
-    Ok(if done == total { Ending::Complete } else { Ending::Incomplete })
+    Ok(if done == total { Exit::Complete } else { Exit::Incomplete })
 }
 
 /// What Slurm says about the jobs of a folder, if there are any.

@@ -4,27 +4,28 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
+use npsvcpp::Exit;
 use npsvcpp::ledger;
 use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::render;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Left, Queue, Submission, array_list, quoted};
 use npsvcpp::run::{self, Former, Part, Prepared, group_count};
-use npsvcpp::spec::{Resources, Slurm};
+use npsvcpp::spec::{self, Resources, Slurm};
 
-use super::{Ending, Failure, cannot, load, plan, results_folder, store, submitted};
+use super::{Failure, cannot, check, results_folder, store, submitted};
 use crate::cli::SubmitArgs;
 use crate::output::{note, show};
 
 /// Shards of a first submission, at most: a task that starts costs the cluster more than a cell.
 const MOST_SHARDS: usize = 100;
 
-pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
-    let loaded = load(&arguments.spec)?;
+pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
+    let loaded = spec::load(&arguments.spec)?;
     let out = arguments.out.clone().unwrap_or_else(|| results_folder(&loaded));
     // What can be downloaded is downloaded here: nodes of a cluster often have no network.
     let formers = [Former::read(&out)];
     let store = store(&arguments.data)?;
-    let prepared = plan::prepare(&loaded, &store, &formers, &Part::default(), quiet)?;
+    let prepared = check::prepare(&loaded, &store, &formers, &Part::default(), false, quiet)?;
     for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
         note!("not on this machine: {error}");
     }
@@ -50,11 +51,11 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
             show!("{}", submission.array(array));
         }
         show!("{}", submission.merge());
-        return Ok(Ending::Complete);
+        return Ok(Exit::Complete);
     }
     if arrays.is_empty() {
         show!("nothing to submit: every shard is done, waits or runs");
-        return Ok(Ending::Complete);
+        return Ok(Exit::Complete);
     }
     refuse_idle_gpus(&arrays)?;
     std::fs::create_dir_all(out.join(slurm::FOLDER))
@@ -64,7 +65,7 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Ending, Failure> {
     if !quiet {
         show!("to see its progress: npsvcpp status {}", quoted(&out));
     }
-    Ok(Ending::Complete)
+    Ok(Exit::Complete)
 }
 
 /// The spec's settings where the command line has none.

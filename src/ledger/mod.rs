@@ -157,6 +157,22 @@ impl Tally {
     pub fn planned(self) -> usize {
         self.done + self.failed + self.skipped + self.missing
     }
+
+    /// Whether every planned cell succeeded.
+    pub fn is_complete(self) -> bool {
+        self.done > 0 && self.done == self.planned()
+    }
+}
+
+impl std::iter::Sum for Tally {
+    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
+        tallies.fold(Self::default(), |sum, tally| Self {
+            done: sum.done + tally.done,
+            failed: sum.failed + tally.failed,
+            skipped: sum.skipped + tally.skipped,
+            missing: sum.missing + tally.missing,
+        })
+    }
 }
 
 /// The ledgers of the results folder `dir`: its own first, whether or not there is one, then those of

@@ -12,6 +12,21 @@ pub struct Cost {
     pub bytes: f64,
 }
 
+impl Cost {
+    /// Operations a core makes in a second on this mix of work.
+    const FLOPS_PER_SECOND: f64 = 1.5e10;
+
+    /// Seconds on one core.
+    pub fn seconds(self) -> f64 {
+        self.flops / Self::FLOPS_PER_SECOND
+    }
+
+    /// Of one after the other.
+    pub fn and(self, other: Self) -> Self {
+        Self { flops: self.flops + other.flops, bytes: self.bytes.max(other.bytes) }
+    }
+}
+
 /// A square similarity loss: the similar samples are eliminated under rest versus one.
 pub fn square_similarity(scheme: Scheme, shape: Shape) -> Cost {
     let (n, classes) = (shape.n as f64, shape.classes as f64);

@@ -168,13 +168,13 @@ mod tests {
 
     #[test]
     fn a_device_gives_the_same_features_in_the_same_order() {
-        use crate::spec::EncoderSpec;
+        use crate::data::EncoderSpec;
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("weights.safetensors");
         let tensors: Vec<(String, Tensor)> = crate::networks::resnet::tests::untrained();
         Tensor::write_safetensors(&tensors, &path).expect("a file is written");
         let spec = EncoderSpec {
-            network: crate::spec::Backbone::Resnet18,
+            network: crate::data::Backbone::Resnet18,
             size: 32,
             ..EncoderSpec::default()
         };

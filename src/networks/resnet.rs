@@ -13,7 +13,7 @@ use tch::{Device, Kind, Tensor};
 use super::EncoderError;
 use super::weights::Weights;
 use super::weights_file;
-use crate::spec::{Backbone, Conventions};
+use crate::data::{Backbone, Conventions};
 
 /// A residual network with its weights.
 pub struct ResNet {

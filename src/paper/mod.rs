@@ -14,14 +14,12 @@ use serde::Deserialize;
 pub struct Table {
     /// Its number as printed, such as `2` or `A.1`.
     pub table: String,
-    /// Its label in the paper's source.
-    pub label: String,
     pub caption: String,
     pub unit: Unit,
     /// The method that the marks refer to.
     #[serde(default)]
     pub against: Option<String>,
-    pub methods: Vec<Column>,
+    pub methods: Vec<String>,
     pub rows: Vec<Row>,
 }
 
@@ -35,15 +33,6 @@ pub enum Unit {
     Seconds,
 }
 
-/// A method of a table.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Column {
-    pub method: String,
-    /// The paper's name for it.
-    pub title: String,
-}
-
 /// A dataset of a table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,8 +41,6 @@ pub struct Row {
     /// Features of its images by a frozen encoder, which the kernel machines saw.
     #[serde(default)]
     pub features: Option<String>,
-    /// The paper's name for it.
-    pub title: String,
     /// As printed beside the name, where it is.
     #[serde(default)]
     pub shape: Option<Shape>,
@@ -150,7 +137,7 @@ mod tests {
     fn every_row_has_every_method_and_no_other() {
         assert_eq!(tables().len(), 3);
         for table in tables() {
-            let mut methods: Vec<_> = table.methods.iter().map(|c| c.method.as_str()).collect();
+            let mut methods: Vec<_> = table.methods.iter().map(String::as_str).collect();
             methods.sort_unstable();
             for row in &table.rows {
                 let cells: Vec<_> = row.cells.keys().map(String::as_str).collect();

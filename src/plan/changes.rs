@@ -1,105 +1,107 @@
 //! Why cells that were done before are run again: what differs between the last plan and this one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::{Plan, PlannedCell};
-use crate::spec::MethodSpec;
+use super::identity::Identity;
+use super::{Plan, PlannedCell, Prepared};
+use crate::spec::{Candidates, MethodSpec};
+use crate::wording::counted;
 
 /// One sentence per cause with the number of cells it has run again, out of `todo`, which are cells of `new`.
 /// A cell counts if `old` had one of the same dataset, method, split and training seed that was `known`.
 pub fn causes<'a>(
     old: &Plan,
-    new: &Plan,
+    new: &Prepared,
     todo: impl IntoIterator<Item = &'a PlannedCell>,
     known: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let places: HashMap<_, &PlannedCell> =
-        old.cells.iter().filter_map(|cell| Some((place(old, cell)?, cell))).collect();
+    let former: Vec<Option<Candidates>> =
+        old.experiment.methods.iter().map(|spec| Candidates::of(spec).ok()).collect();
+    let places = old.by_place();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut found: HashMap<(usize, usize, usize, usize), String> = HashMap::new();
     for cell in todo {
-        let Some(before) = place(new, cell).and_then(|place| places.get(&place)) else {
-            continue;
-        };
-        if before.cell == cell.cell || !known(&before.cell) {
-            continue;
+        let before = places.get(&new.plan.place(cell));
+        if let Some(before) = before.filter(|old| old.cell != cell.cell && known(&old.cell)) {
+            let was = former.get(before.method).and_then(Option::as_ref);
+            let was = was.map(|method| identity(old, before, method));
+            let is = identity(&new.plan, cell, &new.candidates[cell.method]);
+            let dataset = &new.plan.datasets[cell.dataset].name;
+            let label = &new.plan.methods[cell.method].label;
+            let mut causes = was.map_or_else(Vec::new, |was| changed_keys(dataset, &was, &is));
+            let specs = [(old, *before), (&new.plan, cell)];
+            let specs = specs.map(|(plan, cell)| plan.experiment.methods.get(cell.method));
+            if let [Some(was), Some(is)] = specs {
+                causes.extend(changed_parameters(label, was, is));
+            }
+            if causes.is_empty() {
+                causes.push(format!("the program computes {label} in another way now"));
+            }
+            *counts.entry(causes.join(", ")).or_default() += 1;
         }
-        let key = (cell.dataset, cell.method, cell.split, cell.training_seed);
-        let cause = found.entry(key).or_insert_with(|| cause(old, before, new, cell));
-        *counts.entry(cause.clone()).or_default() += 1;
     }
-    let sentence = |(cause, count): (String, usize)| match count {
-        1 => format!("1 cell is run again: {cause}"),
-        several => format!("{several} cells are run again: {cause}"),
+    let sentence = |(cause, cells): (String, usize)| {
+        let are = if cells == 1 { "is" } else { "are" };
+        format!("{} {are} run again: {cause}", counted(cells, "cell"))
     };
     counts.into_iter().map(sentence).collect()
 }
 
-/// What a reader knows a cell by.
-fn place<'a>(plan: &'a Plan, cell: &PlannedCell) -> Option<(&'a str, &'a str, usize, usize)> {
-    let dataset = plan.datasets.get(cell.dataset)?;
-    let method = plan.methods.get(cell.method)?;
-    Some((&dataset.name, &method.label, cell.split, cell.training_seed))
+fn identity<'a>(plan: &'a Plan, cell: &PlannedCell, method: &'a Candidates) -> Identity<'a> {
+    let row = &plan.datasets[cell.dataset];
+    Identity::new(&plan.experiment, row, method, cell.split, cell.training_seed)
 }
 
-fn cause(old: &Plan, before: &PlannedCell, new: &Plan, cell: &PlannedCell) -> String {
-    let (was, is) = (&old.experiment, &new.experiment);
-    let (data_before, data) = (&old.datasets[before.dataset], &new.datasets[cell.dataset]);
-    let mut causes = Vec::new();
-    if data_before.hash != data.hash {
-        causes.push(format!("the data of `{}` changed", data.name));
+/// What differs between the identities of a cell of `dataset`, apart from the parameters.
+fn changed_keys(dataset: &str, was: &Identity<'_>, is: &Identity<'_>) -> Vec<String> {
+    let (was, is) = (was.keys(), is.keys());
+    let mut changes = Vec::new();
+    let mut has_other_samples = false;
+    for key in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
+        let [was, is] = [&was, &is].map(|keys| keys.get(key).map(|value| value.get()));
+        match key.as_str() {
+            _ if was == is => {}
+            "data" => changes.push(format!("the data of `{dataset}` changed")),
+            "samples" | "validation" => has_other_samples = true,
+            // Parameters are compared as the spec gives them; without them nothing is selected.
+            "points" | "method" | "version" => {}
+            "select" if [was, is].contains(&Some("null")) => {}
+            key => changes.push(change(&format!("`{key}`"), was, is)),
+        }
     }
-    changed(&mut causes, "`seed`", &was.seed, &is.seed);
-    changed(&mut causes, "`kernel`", &was.kernel, &is.kernel);
-    changed(&mut causes, "`jitter`", &was.jitter, &is.jitter);
-    changed(&mut causes, "`factor`", &was.factor, &is.factor);
     // Another seed or other data makes other splits; that is said already.
-    if causes.is_empty() && data_before.splits.get(before.split) != data.splits.get(cell.split) {
-        causes.push(format!("the splits of `{}` changed", data.name));
+    if has_other_samples && changes.is_empty() {
+        changes.push(format!("the splits of `{dataset}` changed"));
     }
-    let label = &new.methods[cell.method].label;
-    if let (Some(was), Some(is)) = (was.methods.get(before.method), is.methods.get(cell.method)) {
-        parameters(&mut causes, label, was, is);
-    }
-    if new.methods[cell.method].points > 1 {
-        changed(&mut causes, "`select`", &was.select, &is.select);
-    }
-    if causes.is_empty() {
-        causes.push(format!("the program computes {label} in another way now"));
-    }
-    causes.join(", ")
-}
-
-fn changed<T: PartialEq + Serialize>(causes: &mut Vec<String>, what: &str, was: &T, is: &T) {
-    if was != is {
-        let (was, is) = (json!(was), json!(is));
-        causes.push(format!("{what} changed from {was} to {is}"));
-    }
+    changes
 }
 
 /// The parameters of a method that are not what they were.
-fn parameters(causes: &mut Vec<String>, label: &str, was: &MethodSpec, is: &MethodSpec) {
+fn changed_parameters(label: &str, was: &MethodSpec, is: &MethodSpec) -> Vec<String> {
+    let mut changes = Vec::new();
     if was.sampled != is.sampled {
-        causes.push(format!("other points are drawn for {label}"));
+        changes.push(format!("other points are drawn for {label}"));
     }
     let (was, is) = (given(was), given(is));
-    let mut names: Vec<&String> = was.keys().chain(is.keys()).collect();
-    names.sort();
-    names.dedup();
-    let text = |value: Option<&Value>| value.map_or("its default".into(), Value::to_string);
-    for name in names {
-        if was.get(name) != is.get(name) {
-            let (was, is) = (text(was.get(name)), text(is.get(name)));
-            causes.push(format!("`{name}` of {label} changed from {was} to {is}"));
+    for name in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
+        let [was, is] = [&was, &is].map(|given| given.get(name).map(String::as_str));
+        if was != is {
+            changes.push(change(&format!("`{name}` of {label}"), was, is));
         }
     }
+    changes
 }
 
-fn given(spec: &MethodSpec) -> Map<String, Value> {
-    let tuned = spec.tuned.iter();
-    let tuned = tuned.map(|(name, values)| (name.clone(), Value::Array(values.clone())));
-    spec.fixed.clone().into_iter().chain(tuned).collect()
+/// The parameters that a spec gives, as JSON.
+fn given(spec: &MethodSpec) -> BTreeMap<&str, String> {
+    let tuned = spec.tuned.iter().map(|(name, values)| (name.as_str(), json!(values)));
+    let fixed = spec.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    fixed.chain(tuned).map(|(name, value)| (name, value.to_string())).collect()
+}
+
+/// `what` names a key; a value that is left out has its default.
+fn change(what: &str, was: Option<&str>, is: Option<&str>) -> String {
+    let [was, is] = [was, is].map(|value| value.unwrap_or("its default"));
+    format!("{what} changed from {was} to {is}")
 }

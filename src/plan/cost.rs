@@ -3,35 +3,12 @@
 //! Times are a rough guide: operations counted by each method over a fixed rate, which is that of
 //! one core of a present-day server. `status` does better once some cells are done.
 
-use npsvc::Shape;
+use npsvc::{Kernel, Shape};
 use serde_json::Value;
 
-use super::{PlannedCell, Prepared};
+use super::{PlannedCell, PlannedDataset, Prepared};
 use crate::methods::Cost;
-use crate::methods::criteria::Training;
-use crate::spec::{Backbone, EncoderSpec, SelectOn};
-
-/// Operations a core makes in a second on this mix of work.
-const FLOPS_PER_SECOND: f64 = 1.5e10;
-
-/// Cost of some cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Estimate {
-    pub flops: f64,
-    /// Peak memory of the most demanding cell.
-    pub bytes: f64,
-}
-
-impl Estimate {
-    /// Seconds on one core.
-    pub fn seconds(&self) -> f64 {
-        self.flops / FLOPS_PER_SECOND
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self { flops: self.flops + other.flops, bytes: self.bytes.max(other.bytes) }
-    }
-}
+use crate::spec::{Backbone, Candidates, EncoderSpec, Experiment, SelectOn};
 
 /// Bytes as people say them, in the units `--memory` takes.
 pub fn size(bytes: f64) -> String {
@@ -42,95 +19,46 @@ pub fn size(bytes: f64) -> String {
     }
 }
 
+impl PlannedDataset {
+    /// Shape of a training set.
+    pub fn shape(&self, experiment: &Experiment) -> Shape {
+        // The factor of a linear kernel ends at the number of features.
+        let most = match experiment.kernel {
+            Kernel::Linear => self.n_train.min(self.dims),
+            Kernel::Gaussian { .. } | Kernel::Polynomial { .. } => self.n_train,
+        };
+        Shape {
+            n: self.n_train,
+            dims: self.dims,
+            classes: self.classes.len(),
+            rank: experiment.factor.storage(experiment.jitter).rank(most),
+        }
+    }
+}
+
 /// The cells of `dataset` and `method`, or of all where `None`.
-pub fn estimate(prepared: &Prepared, dataset: Option<usize>, method: Option<usize>) -> Estimate {
-    prepared
-        .plan
-        .cells
-        .iter()
+pub fn estimate(prepared: &Prepared, dataset: Option<usize>, method: Option<usize>) -> Cost {
+    let cells = prepared.plan.cells.iter();
+    cells
         .filter(|cell| dataset.is_none_or(|index| cell.dataset == index))
         .filter(|cell| method.is_none_or(|index| cell.method == index))
         .map(|planned| cell(prepared, planned))
-        .fold(Estimate::default(), Estimate::and)
-}
-
-/// What an encoder costs that is trained too, over all points: passes through convolutions, what they keep for
-/// the way back, and the pixels. Next to it the layers behind the encoder hardly count.
-fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Estimate {
-    /// libtorch's rate in single precision, in the rate of everything else.
-    const FASTER: f64 = 12.0;
-    let source = prepared.sources[cell.dataset].as_ref();
-    let encoder = source.and_then(|source| source.dataset.encoder.as_ref());
-    let candidates = &prepared.candidates[cell.method];
-    let Some(encoder) = encoder.filter(|_| candidates.entry.is_network) else {
-        return Estimate::default();
-    };
-    // Of an image of the usual size: operations of a pass, and bytes that the way back needs.
-    let (pass, kept) = match encoder.spec.network {
-        Backbone::Resnet18 => (3.6e9, 30e6),
-        Backbone::Resnet34 => (7.3e9, 45e6),
-        Backbone::Resnet50 => (8.2e9, 115e6),
-    };
-    let side = f64::from(encoder.spec.size);
-    let area = (side / f64::from(EncoderSpec::SIZE)).powi(2);
-    let (n, n_test) = (shape.n as f64, prepared.plan.datasets[cell.dataset].n_test as f64);
-    let of = |training: &Training| {
-        if training.fine_tune == 0 {
-            return Estimate::default();
-        }
-        let passes = 3.0 * training.fine_tune.min(training.epochs) as f64 * n + n + n_test;
-        Estimate {
-            flops: passes * pass * area / FASTER,
-            bytes: training.batch as f64 * kept * area + 3.0 * side * side * (n + n_test),
-        }
-    };
-    let criteria = (candidates.points.iter()).filter_map(|point| point.criterion());
-    let all = criteria.map(|criterion| of(&criterion.training));
-    all.fold(Estimate::default(), Estimate::and)
+        .fold(Cost::default(), Cost::and)
 }
 
 /// One cell, its kernel matrix and the choice of its parameters included.
-pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
-    let dataset = &prepared.plan.datasets[cell.dataset];
-    if dataset.unavailable.is_some() {
-        return Estimate::default();
+pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Cost {
+    let Prepared { plan, candidates, .. } = prepared;
+    let (row, candidates) = (&plan.datasets[cell.dataset], &candidates[cell.method]);
+    if row.unavailable.is_some() {
+        return Cost::default();
     }
-    let candidates = &prepared.candidates[cell.method];
-    let shape = dataset.shape(&prepared.plan.experiment);
-    let one = |shape: Shape, n_test: f64| {
-        let n = shape.n as f64;
-        let dims = shape.dims as f64;
-        let columns = shape.rank.map_or(n, |rank| rank as f64);
-        // A factor is made in one memory and kept in another.
-        let factor = shape.rank.map_or(0.0, |_| n * columns);
-        let kernel = match candidates.entry.is_network {
-            // The samples and their cast copies.
-            true => Cost { flops: 0.0, bytes: 24.0 * dims * (n + n_test) },
-            false => Cost {
-                flops: columns * (n + n_test) * (2.0 * dims + 20.0) + 2.0 * columns * factor,
-                // The kernel matrices, and the samples with their centred and cast copies.
-                bytes: (8.0 * columns + 24.0 * dims) * (n + n_test) + 8.0 * factor,
-            },
-        };
-        candidates
-            .points
-            .iter()
-            .map(|point| {
-                let Cost { flops, bytes } = point.cost(shape, rayon::current_num_threads());
-                // The kernel matrix once more, one added everywhere.
-                let has_bias = point.params.get("bias") == Some(&Value::Bool(true));
-                let biased = if has_bias { 8.0 * n * columns } else { 0.0 };
-                Cost { flops, bytes: bytes + biased }
-            })
-            .fold(Estimate { flops: 0.0, bytes: kernel.bytes }, |sum, cost| Estimate {
-                flops: sum.flops + cost.flops + kernel.flops / candidates.points.len() as f64,
-                bytes: sum.bytes.max(kernel.bytes + cost.bytes),
-            })
-    };
+    let shape = row.shape(&plan.experiment);
+    let encoder = images(prepared, cell, shape);
+    let all_points = fits(candidates, shape, row.n_test as f64).and(encoder);
     let points = candidates.points.len() as f64;
-    let all_points = one(shape, dataset.n_test as f64).and(images(prepared, cell, shape));
-    let last = Estimate { flops: all_points.flops / points, ..all_points };
-    let Some(select) = prepared.plan.experiment.select.as_ref().filter(|_| points > 1.0) else {
+    let last = Cost { flops: all_points.flops / points, ..all_points };
+    let Some(select) = plan.experiment.select.as_ref().filter(|_| points > 1.0) else {
         return last;
     };
     let (n, rounds) = match select.on {
@@ -141,10 +69,68 @@ pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Estimate {
         }
     };
     let rank = shape.rank.map(|rank| rank.min(n));
-    let inner = one(Shape { n, rank, ..shape }, n as f64 / select.folds as f64);
-    let repeats = if select.once { 1.0 / dataset.splits.len().max(1) as f64 } else { 1.0 };
-    let flops = inner.flops * rounds as f64 * repeats;
+    let inner = fits(candidates, Shape { n, rank, ..shape }, n as f64 / select.folds as f64);
+    let repeats = if select.once { 1.0 / row.splits.len().max(1) as f64 } else { 1.0 };
     // A sweep keeps two inverses, see `npsvc::Sweep`.
     let kept = rank.map_or(16.0 * n as f64 * n as f64, |_| 0.0);
-    last.and(Estimate { flops, bytes: last.bytes + inner.bytes + kept })
+    last.and(Cost {
+        flops: inner.flops * rounds as f64 * repeats,
+        bytes: last.bytes + inner.bytes + kept,
+    })
+}
+
+/// A fit of every point to the same training samples, their kernel matrix included.
+fn fits(candidates: &Candidates, shape: Shape, n_test: f64) -> Cost {
+    let (n, dims) = (shape.n as f64, shape.dims as f64);
+    let columns = shape.rank.map_or(n, |rank| rank as f64);
+    // A factor is made in one memory and kept in another.
+    let factor = shape.rank.map_or(0.0, |_| n * columns);
+    let kernel = match candidates.entry.is_network {
+        // The samples and their cast copies.
+        true => Cost { flops: 0.0, bytes: 24.0 * dims * (n + n_test) },
+        false => Cost {
+            flops: columns * (n + n_test) * (2.0 * dims + 20.0) + 2.0 * columns * factor,
+            // The kernel matrices, and the samples with their centred and cast copies.
+            bytes: (8.0 * columns + 24.0 * dims) * (n + n_test) + 8.0 * factor,
+        },
+    };
+    let points = candidates.points.iter().map(|point| {
+        let Cost { flops, bytes } = point.cost(shape, rayon::current_num_threads());
+        // The kernel matrix once more, one added everywhere.
+        let has_bias = point.params.get("bias") == Some(&Value::Bool(true));
+        let biased = if has_bias { 8.0 * n * columns } else { 0.0 };
+        Cost { flops, bytes: bytes + biased }
+    });
+    let points = points.fold(Cost::default(), Cost::and);
+    Cost { flops: kernel.flops + points.flops, bytes: kernel.bytes + points.bytes }
+}
+
+/// What an encoder costs that is trained too, over all points: passes through convolutions, what they keep for
+/// the way back, and the pixels. Next to it the layers behind the encoder hardly count.
+fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Cost {
+    /// libtorch's rate in single precision, in the rate of everything else.
+    const FASTER: f64 = 12.0;
+    let source = prepared.sources[cell.dataset].as_ref();
+    let Some(encoder) = source.and_then(|source| source.dataset.encoder.as_ref()) else {
+        return Cost::default();
+    };
+    // Of an image of the usual size: operations of a pass, and bytes that the way back needs.
+    let (pass, kept) = match encoder.spec.network {
+        Backbone::Resnet18 => (3.6e9, 30e6),
+        Backbone::Resnet34 => (7.3e9, 45e6),
+        Backbone::Resnet50 => (8.2e9, 115e6),
+    };
+    let side = f64::from(encoder.spec.size);
+    let area = (side / f64::from(EncoderSpec::SIZE)).powi(2);
+    let (n, n_test) = (shape.n as f64, prepared.plan.datasets[cell.dataset].n_test as f64);
+    let points = prepared.candidates[cell.method].points.iter();
+    let trainings = points.filter_map(|point| Some(&point.criterion()?.training));
+    let costs = trainings.filter(|training| training.fine_tune > 0).map(|training| {
+        let passes = 3.0 * training.fine_tune.min(training.epochs) as f64 * n + n + n_test;
+        Cost {
+            flops: passes * pass * area / FASTER,
+            bytes: training.batch as f64 * kept * area + 3.0 * side * side * (n + n_test),
+        }
+    });
+    costs.fold(Cost::default(), Cost::and)
 }

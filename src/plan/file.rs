@@ -1,8 +1,13 @@
 //! The plan of an experiment as a results folder keeps it: the resolved spec and its cells.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::spec::{DatasetSpec, Experiment, Splits};
+use crate::data::manifest::Manifest;
+use crate::data::registry;
+use crate::methods;
+use crate::spec::{DatasetOptions, DatasetSpec, Experiment, Splits};
 
 /// What a results folder is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +36,7 @@ pub struct Remembered {
 }
 
 /// A dataset as it was found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedDataset {
     pub name: String,
     /// Why there is no data, if no machine that ran this experiment has had it yet.
@@ -44,6 +49,9 @@ pub struct PlannedDataset {
     pub class_counts: Vec<usize>,
     pub n_train: usize,
     pub n_test: usize,
+    /// Whether it came with its own split. Plans of version 0.1 do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_split: Option<bool>,
     /// Hash of each split's training indices.
     pub splits: Vec<String>,
     /// Hash of the validation samples, where parameters are chosen on them.
@@ -77,11 +85,25 @@ pub struct PlannedCell {
     pub training_seed: usize,
 }
 
-fn is_zero(number: &usize) -> bool {
+pub(super) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
+/// What a reader knows a cell by: dataset, label of the method, split and training seed.
+pub type Place<'a> = (&'a str, &'a str, usize, usize);
+
 impl Plan {
+    /// What a reader knows a cell of this plan by.
+    pub fn place(&self, cell: &PlannedCell) -> Place<'_> {
+        let (dataset, method) = (&self.datasets[cell.dataset], &self.methods[cell.method]);
+        (&dataset.name, &method.label, cell.split, cell.training_seed)
+    }
+
+    /// All cells by what a reader knows them by.
+    pub fn by_place(&self) -> HashMap<Place<'_>, &PlannedCell> {
+        self.cells.iter().map(|cell| (self.place(cell), cell)).collect()
+    }
+
     /// Whether both plans are the same, whichever version of the program wrote them.
     pub fn describes(&self, other: &Self) -> bool {
         let Self { version: _, experiment, datasets, methods, cells, remembered } = self;
@@ -138,5 +160,53 @@ impl Plan {
             let first = first.unwrap_or(self.cells.len());
             self.cells.splice(first..first, cells);
         }
+    }
+}
+
+/// What a plan says about its datasets and methods.
+impl Plan {
+    /// The registry's name of a dataset and its options; `None` for the user's own files.
+    pub fn registered(&self, dataset: usize) -> Option<(&str, &DatasetOptions)> {
+        fn of<'a>(spec: &'a DatasetSpec, planned: &str) -> Option<(&'a str, &'a DatasetOptions)> {
+            match spec {
+                DatasetSpec::Registered { name, options } if name == planned => {
+                    Some((name, options))
+                }
+                _ => None,
+            }
+        }
+        let planned = &self.datasets.get(dataset)?.name;
+        // Rows follow the spec's order; a plan of a part of the spec is searched by name.
+        let specs = &self.experiment.datasets;
+        let in_place = specs.get(dataset).and_then(|spec| of(spec, planned));
+        in_place.or_else(|| specs.iter().find_map(|spec| of(spec, planned)))
+    }
+
+    /// What the registry knows of a dataset; nothing of the user's own files.
+    pub fn manifest(&self, dataset: usize) -> Option<&'static Manifest> {
+        let (name, _) = self.registered(dataset)?;
+        registry::find(name).ok().map(|entry| &entry.manifest)
+    }
+
+    /// Whether a dataset came with its own split. Plans of version 0.1 do not say so, but random splits are as many,
+    /// and of the size, that the spec asks for.
+    pub fn has_own_split(&self, dataset: &PlannedDataset) -> bool {
+        let splits = &self.experiment.splits;
+        dataset.own_split.unwrap_or_else(|| {
+            dataset.splits.len() != splits.repeats
+                || dataset.n_train != splits.train_size(dataset.samples)
+        })
+    }
+}
+
+impl PlannedMethod {
+    /// The method of the registry.
+    pub fn entry(&self) -> Option<&'static methods::Entry> {
+        methods::find(&self.method)
+    }
+
+    /// Whether it trains a network.
+    pub fn is_network(&self) -> bool {
+        self.entry().is_some_and(|entry| entry.is_network)
     }
 }

@@ -5,36 +5,35 @@ use std::str::FromStr;
 
 use super::{Plan, PlannedCell};
 
+const KEYS: [&str; 4] = ["dataset", "method", "split", "seed"];
+
 /// One condition on a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Filter {
-    Dataset(String),
-    /// A method's name or label.
-    Method(String),
-    Split(usize),
-    /// A training seed.
-    Seed(usize),
+pub struct Filter {
+    /// One of [`KEYS`].
+    key: &'static str,
+    /// A name, a method's name or label, or the number of a split or a training seed.
+    value: String,
 }
 
 impl Filter {
     pub fn matches(&self, plan: &Plan, cell: &PlannedCell) -> bool {
-        match self {
-            Self::Dataset(name) => plan.datasets[cell.dataset].name == *name,
-            Self::Method(name) => {
+        match self.key {
+            "dataset" => plan.datasets[cell.dataset].name == self.value,
+            "method" => {
                 let method = &plan.methods[cell.method];
-                method.method == *name || method.label == *name
+                method.method == self.value || method.label == self.value
             }
-            Self::Split(split) => cell.split == *split,
-            Self::Seed(seed) => cell.training_seed == *seed,
+            "split" => cell.split.to_string() == self.value,
+            _ => cell.training_seed.to_string() == self.value,
         }
     }
 
     /// Whether a cell is wanted: filters of one key are alternatives, those of different keys must
     /// all hold.
     pub fn keep(filters: &[Self], plan: &Plan, cell: &PlannedCell) -> bool {
-        let is_alike = |a: &Self, b: &Self| std::mem::discriminant(a) == std::mem::discriminant(b);
         filters.iter().all(|one| {
-            let mut alternatives = filters.iter().filter(|other| is_alike(one, other));
+            let mut alternatives = filters.iter().filter(|other| other.key == one.key);
             alternatives.any(|filter| filter.matches(plan, cell))
         })
     }
@@ -44,32 +43,23 @@ impl Filter {
         if plan.cells.iter().any(|cell| self.matches(plan, cell)) {
             return None;
         }
-        let list = |names: Vec<&str>| names.join("`, `");
-        Some(match self {
-            Self::Dataset(name) => {
-                let known = plan.datasets.iter().map(|dataset| dataset.name.as_str()).collect();
-                format!("no dataset `{name}` in this experiment, expected one of `{}`", list(known))
+        let Self { key, value } = self;
+        let known: Vec<&str> = match *key {
+            "dataset" => plan.datasets.iter().map(|dataset| dataset.name.as_str()).collect(),
+            "method" => plan.methods.iter().map(|method| method.label.as_str()).collect(),
+            key => {
+                let noun = if key == "seed" { "training seed" } else { key };
+                return Some(format!("no {noun} {value} in this experiment, they count from 0"));
             }
-            Self::Method(name) => {
-                let known = plan.methods.iter().map(|method| method.label.as_str()).collect();
-                format!("no method `{name}` in this experiment, expected one of `{}`", list(known))
-            }
-            Self::Split(split) => format!("no split {split} in this experiment, they count from 0"),
-            Self::Seed(seed) => {
-                format!("no training seed {seed} in this experiment, they count from 0")
-            }
-        })
+        };
+        let known = known.join("`, `");
+        Some(format!("no {key} `{value}` in this experiment, expected one of `{known}`"))
     }
 }
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dataset(name) => write!(f, "dataset={name}"),
-            Self::Method(name) => write!(f, "method={name}"),
-            Self::Split(split) => write!(f, "split={split}"),
-            Self::Seed(seed) => write!(f, "seed={seed}"),
-        }
+        write!(f, "{}={}", self.key, self.value)
     }
 }
 
@@ -80,16 +70,16 @@ impl FromStr for Filter {
         let expected = "expected dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER";
         let (key, value) = text.split_once('=').ok_or_else(|| format!("no `=`, {expected}"))?;
         let (key, value) = (key.trim(), value.trim());
-        let number = || {
-            let number = value.parse::<usize>();
-            number.map_err(|_| format!("{key} `{value}` is not a whole number, {expected}"))
+        let known = KEYS.into_iter().find(|known| *known == key);
+        let key = known.ok_or_else(|| format!("unknown key `{key}`, {expected}"))?;
+        let value = match key {
+            "dataset" | "method" => value.to_owned(),
+            _ => {
+                let number = value.parse::<usize>();
+                let refused = |_| format!("{key} `{value}` is not a whole number, {expected}");
+                number.map_err(refused)?.to_string()
+            }
         };
-        match key {
-            "dataset" => Ok(Self::Dataset(value.to_owned())),
-            "method" => Ok(Self::Method(value.to_owned())),
-            "split" => number().map(Self::Split),
-            "seed" => number().map(Self::Seed),
-            other => Err(format!("unknown key `{other}`, {expected}")),
-        }
+        Ok(Self { key, value })
     }
 }

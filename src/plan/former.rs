@@ -58,70 +58,43 @@ impl Former {
         cells.filter(move |(_, of)| *of == dataset).map(|(cell, _)| cell.as_str())
     }
 
-    /// Datasets that are absent here, with the number of finished cells that the spec describes in other words than
-    /// before. To write the plan would take their numbers out of the table, and nothing could take their place.
-    pub fn lost(&self, prepared: &Prepared) -> Vec<(String, usize)> {
-        let missing = prepared.missing.iter().map(|(name, _)| name);
-        let lost = missing.map(|name| (name.clone(), self.lost_of(name, &prepared.plan)));
-        lost.filter(|(_, cells)| *cells > 0).collect()
-    }
-
     /// Finished cells that are not in the plan any more: all of them, and those that `part` does not compute again.
     pub fn leaving(&self, prepared: &Prepared, part: &Part) -> (usize, usize) {
-        let Some(former) = self.plan.as_ref().filter(|plan| !plan.describes(&prepared.plan)) else {
+        let plan = &prepared.plan;
+        let Some(former) = self.plan.as_ref().filter(|former| !former.describes(plan)) else {
             return (0, 0);
         };
-        let plan = &prepared.plan;
         // Changed data is announced by itself, and its rows stay until they are computed.
-        let changed: HashSet<&str> = (prepared.changed.iter())
-            .map(|(index, _)| plan.datasets[*index].name.as_str())
-            .collect();
-        let planned: HashSet<&str> = plan.cells.iter().map(|cell| cell.cell.as_str()).collect();
-        let place = |plan: &Plan, cell: &PlannedCell| {
-            let dataset = plan.datasets[cell.dataset].name.clone();
-            let label = plan.methods[cell.method].label.clone();
-            (dataset, label, cell.split, cell.training_seed)
-        };
-        let chosen: HashSet<usize> = part.cells(plan).into_iter().collect();
-        let cells = plan.cells.iter().enumerate();
-        let skipped: HashSet<_> = cells
-            .filter(|(index, _)| !chosen.contains(index))
-            .map(|(_, cell)| place(plan, cell))
-            .collect();
+        let changed = prepared.changed.iter().map(|(index, _)| &plan.datasets[*index].name);
+        let changed: HashSet<&String> = changed.collect();
+        let planned: HashSet<&String> = plan.cells.iter().map(|cell| &cell.cell).collect();
+        let mut skipped = plan.by_place();
+        for index in part.cells(plan) {
+            skipped.remove(&plan.place(&plan.cells[index]));
+        }
         let leaving = former.cells.iter().filter(|cell| {
-            !planned.contains(cell.cell.as_str())
-                && !changed.contains(former.datasets[cell.dataset].name.as_str())
+            !planned.contains(&cell.cell)
+                && !changed.contains(&former.datasets[cell.dataset].name)
                 && self.is_finished(&cell.cell)
         });
-        let leaving: Vec<_> = leaving.map(|cell| place(former, cell)).collect();
-        let for_good = leaving.iter().filter(|place| skipped.contains(*place)).count();
-        (leaving.len(), for_good)
+        let for_good = leaving.clone().filter(|cell| skipped.contains_key(&former.place(cell)));
+        (leaving.count(), for_good.count())
     }
 
-    fn lost_of(&self, dataset: &str, plan: &Plan) -> usize {
+    /// Finished cells of an absent dataset that the spec describes in other words than before. To write the plan would
+    /// take their numbers out of the table, and nothing could take their place.
+    pub fn lost(&self, dataset: &str, plan: &Plan) -> usize {
         let Some(former) = &self.plan else {
             return self.finished_of(dataset).count();
         };
-        let is_finished = |cell: &PlannedCell| self.is_finished(&cell.cell);
-        let finished: HashMap<_, &str> = places(former, dataset)
-            .filter(|(_, cell)| is_finished(cell))
-            .map(|(place, cell)| (place, cell.cell.as_str()))
-            .collect();
-        let now = places(plan, dataset);
-        now.filter(|(place, cell)| finished.get(place).is_some_and(|was| *was != cell.cell)).count()
+        let places = former.by_place();
+        let cells = plan.cells.iter().filter(|cell| plan.datasets[cell.dataset].name == dataset);
+        let is_lost = |cell: &&PlannedCell| {
+            let was = places.get(&plan.place(cell));
+            was.is_some_and(|was| self.is_finished(&was.cell) && was.cell != cell.cell)
+        };
+        cells.filter(is_lost).count()
     }
-}
-
-/// The cells of a dataset by what a reader knows them by.
-fn places<'a>(
-    plan: &'a Plan,
-    dataset: &'a str,
-) -> impl Iterator<Item = ((&'a str, usize, usize), &'a PlannedCell)> {
-    let cells = plan.cells.iter();
-    cells.filter(move |cell| plan.datasets[cell.dataset].name == dataset).map(|cell| {
-        let label = plan.methods[cell.method].label.as_str();
-        ((label, cell.split, cell.training_seed), cell)
-    })
 }
 
 /// Takes the place of the hash of a split whose samples are not known.

@@ -1,25 +1,107 @@
-//! The identity of cells: everything their numbers depend on, and nothing else.
+//! The identity of a cell: everything its numbers depend on, and nothing else.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use npsvc::Kernel;
+use serde::Serialize;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::{Plan, PlannedCell, PlannedDataset};
-use crate::spec::{Candidates, Experiment};
+use super::file::{Plan, PlannedCell, PlannedDataset, is_zero};
+use crate::data::hex;
+use crate::spec::{Candidates, Experiment, Factor, Select};
+
+/// Everything the numbers of a cell depend on. Its name is the hash of this as JSON, so order, names and formats
+/// of the keys must not change. A new key is left out at its default: then finished cells keep their names.
+#[derive(Serialize)]
+pub(super) struct Identity<'a> {
+    dataset: &'a str,
+    data: &'a str,
+    split: usize,
+    samples: &'a str,
+    /// The first training has the name that it has without `seeds`.
+    #[serde(skip_serializing_if = "is_zero")]
+    training_seed: usize,
+    /// Of cells with tuned parameters: only the choice depends on validation samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation: Option<&'a str>,
+    seed: u64,
+    kernel: &'a Kernel,
+    jitter: f64,
+    method: &'a str,
+    version: u32,
+    points: &'a RawValue,
+    /// Of cells with tuned parameters.
+    select: Option<&'a Select>,
+    #[serde(skip_serializing_if = "Factor::is_full")]
+    factor: &'a Factor,
+}
+
+impl<'a> Identity<'a> {
+    pub fn new(
+        experiment: &'a Experiment,
+        row: &'a PlannedDataset,
+        method: &'a Candidates,
+        split: usize,
+        training_seed: usize,
+    ) -> Self {
+        let is_tuned = method.is_tuned();
+        Self {
+            dataset: &row.name,
+            data: &row.hash,
+            split,
+            samples: &row.splits[split],
+            training_seed,
+            validation: row.validation.as_deref().filter(|_| is_tuned),
+            seed: experiment.seed,
+            kernel: &experiment.kernel,
+            jitter: experiment.jitter,
+            method: method.entry.info.name,
+            version: method.entry.info.version,
+            points: &method.text,
+            select: experiment.select.as_ref().filter(|_| is_tuned),
+            factor: &experiment.factor,
+        }
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).expect("an identity holds numbers, names and flags")
+    }
+
+    /// The cell's name: the first half of the hash, enough to tell all cells ever run apart.
+    fn name(&self) -> String {
+        hex(&Sha256::digest(self.text())[..12])
+    }
+
+    /// Every key with its value as JSON.
+    pub fn keys(&self) -> BTreeMap<String, Box<RawValue>> {
+        serde_json::from_str(&self.text()).expect("an identity is a JSON object")
+    }
+}
 
 /// The cells of all datasets, in the order in which they are run.
-pub(super) fn cells(datasets: &[PlannedDataset], settings: &Settings) -> Vec<PlannedCell> {
+pub(super) fn cells(
+    experiment: &Experiment,
+    rows: &[PlannedDataset],
+    methods: &[Candidates],
+) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
-    for (dataset, planned) in datasets.iter().enumerate() {
-        let row = row_cells(planned, settings);
-        cells.extend(row.map(|(cell, method, split, training_seed)| PlannedCell {
-            cell,
-            dataset,
-            method,
-            split,
-            training_seed,
-        }));
+    for (dataset, row) in rows.iter().enumerate() {
+        let splits = 0..row.splits.len();
+        let trainings =
+            splits.flat_map(|split| (0..experiment.splits.seeds).map(move |s| (split, s)));
+        for (split, training_seed) in trainings {
+            // Only networks have a training seed.
+            let trained = methods.iter().enumerate();
+            let trained = trained.filter(|(_, one)| training_seed == 0 || one.entry.is_network);
+            cells.extend(trained.map(|(method, candidates)| PlannedCell {
+                cell: Identity::new(experiment, row, candidates, split, training_seed).name(),
+                dataset,
+                method,
+                split,
+                training_seed,
+            }));
+        }
     }
     cells
 }
@@ -27,114 +109,43 @@ pub(super) fn cells(datasets: &[PlannedDataset], settings: &Settings) -> Vec<Pla
 /// The cells of a plan, computed again from its experiment and its datasets.
 pub fn planned_cells(plan: &Plan) -> Result<Vec<PlannedCell>, String> {
     let methods = plan.experiment.methods.iter();
-    let candidates: Vec<Candidates> = methods.map(Candidates::of).collect::<Result<_, _>>()?;
-    let settings = all_settings(&plan.experiment, &candidates);
-    Ok(cells(&plan.datasets, &settings))
-}
-
-/// What the identities of an experiment's cells depend on besides the data.
-pub(super) struct Settings {
-    /// One per method: the part of a cell's identity that its cells have in common.
-    methods: Vec<MethodSettings>,
-    /// Trainings of every network on a split.
-    seeds: usize,
-}
-
-struct MethodSettings {
-    text: String,
-    is_network: bool,
-    is_tuned: bool,
-}
-
-/// Identity, method, split and training seed of every cell of a dataset.
-pub(super) fn row_cells(
-    planned: &PlannedDataset,
-    settings: &Settings,
-) -> impl Iterator<Item = (String, usize, usize, usize)> {
-    let splits = planned.splits.iter().enumerate();
-    let places = splits.flat_map(|split| (0..settings.seeds).map(move |seed| (split, seed)));
-    places.flat_map(move |((split, split_hash), training_seed)| {
-        let mut place = json!({
-            "dataset": planned.name,
-            "data": planned.hash,
-            "split": split,
-            "samples": split_hash,
-        });
-        // The first training has the name that it has without `seeds`.
-        if training_seed > 0 {
-            place["training_seed"] = json!(training_seed);
-        }
-        let fixed = place.to_string();
-        // Only a choice depends on validation samples.
-        if let Some(hash) = &planned.validation {
-            place["validation"] = json!(hash);
-        }
-        let chosen = place.to_string();
-        let methods = settings.methods.iter().enumerate();
-        let methods = methods.filter(move |(_, method)| training_seed == 0 || method.is_network);
-        methods.map(move |(index, method)| {
-            let place = if method.is_tuned { &chosen } else { &fixed };
-            (identity(place, &method.text), index, split, training_seed)
-        })
-    })
-}
-
-pub(super) fn all_settings(experiment: &Experiment, candidates: &[Candidates]) -> Settings {
-    let one = |candidates: &Candidates| MethodSettings {
-        text: settings_of(experiment, candidates),
-        is_network: candidates.entry.is_network,
-        is_tuned: candidates.points.len() > 1,
-    };
-    Settings { methods: candidates.iter().map(one).collect(), seeds: experiment.splits.seeds }
-}
-
-/// The part of a cell's identity that a method's cells have in common, as a JSON object.
-fn settings_of(experiment: &Experiment, candidates: &Candidates) -> String {
-    let is_tuned = candidates.points.len() > 1;
-    let points: Vec<Value> = candidates.points.iter().map(|point| point.params.clone()).collect();
-    let mut settings = json!({
-        "seed": experiment.seed,
-        "kernel": experiment.kernel,
-        "jitter": experiment.jitter,
-        "method": candidates.entry.info.name,
-        "version": candidates.entry.info.version,
-        "points": points,
-        "select": is_tuned.then_some(&experiment.select),
-    });
-    // Left out where it is not used, so that the cells of ledgers older than the key keep their names.
-    if !experiment.factor.is_full() {
-        settings["factor"] = json!(experiment.factor);
-    }
-    settings.to_string()
-}
-
-/// A cell's identity: everything its numbers depend on, and nothing else. It is the hash of one JSON
-/// object, given here in two parts.
-fn identity(place: &str, settings: &str) -> String {
-    let mut hash = Sha256::new();
-    hash.update(place.strip_suffix('}').unwrap_or(place));
-    hash.update(",");
-    hash.update(settings.strip_prefix('{').unwrap_or(settings));
-    let digest = hash.finalize();
-    let mut digits = String::with_capacity(24);
-    for byte in digest.iter().take(12) {
-        // Writing to a String cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
+    let methods: Vec<Candidates> = methods.map(Candidates::of).collect::<Result<_, _>>()?;
+    Ok(cells(&plan.experiment, &plan.datasets, &methods))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec;
 
-    /// Ledgers refer to cells by this hash, so it must never change by accident.
+    /// Ledgers refer to cells by this text's hash, so it must never change by accident.
     #[test]
-    fn an_identity_is_the_hash_of_one_object() {
-        let (place, settings) = (json!({"dataset": "a", "split": 3}), json!({"seed": 1}));
-        let whole = json!({"dataset": "a", "split": 3, "seed": 1}).to_string();
-        let digest = Sha256::digest(whole.as_bytes());
-        let expected: String = digest.iter().take(12).map(|b| format!("{b:02x}")).collect();
-        assert_eq!(identity(&place.to_string(), &settings.to_string()), expected);
+    fn an_identity_is_one_json_object_without_keys_at_their_default() {
+        let text =
+            "name: x\ndatasets: [usps]\nmethods: [svm: {c: [1, 2]}, gepsvm]\nselect: {folds: 3}\n";
+        let spec = spec::parse(text, "x.yaml").unwrap();
+        let row = PlannedDataset {
+            name: "usps".into(),
+            hash: "d".into(),
+            splits: vec!["s0".into(), "s1".into()],
+            validation: Some("v".into()),
+            ..PlannedDataset::default()
+        };
+        let of = |method: usize, split, seed| {
+            Identity::new(&spec.experiment, &row, &spec.methods[method], split, seed)
+        };
+        let tuned = of(0, 1, 2).text();
+        let begin = r#"{"dataset":"usps","data":"d","split":1,"samples":"s1","training_seed":2,"validation":"v","seed":2024,"kernel":{"gaussian":"#;
+        assert!(tuned.starts_with(begin), "{tuned}");
+        let middle = r#","jitter":1e-6,"method":"svm","version":"#;
+        assert!(tuned.contains(middle), "{tuned}");
+        assert!(tuned.contains(r#""points":[{"c":1.0,"#), "{tuned}");
+        assert!(tuned.contains(r#""select":{"by":"cross-validation","folds":3,"#), "{tuned}");
+        let fixed = of(1, 0, 0).text();
+        assert!(fixed.ends_with(r#","select":null}"#), "{fixed}");
+        for key in ["training_seed", "validation", "factor"] {
+            assert!(!fixed.contains(key), "{fixed}");
+        }
+        assert_eq!(of(1, 0, 0).name().len(), 24);
     }
 }

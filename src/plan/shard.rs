@@ -11,6 +11,7 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 use super::{Filter, Plan};
+use crate::data::hex;
 
 /// Shard `number` of `count`, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +24,6 @@ impl Shard {
     /// `None` unless `1 <= number <= count`.
     pub fn new(number: usize, count: usize) -> Option<Self> {
         (1..=count).contains(&number).then_some(Self { number, count })
-    }
-
-    fn has(self, group: usize) -> bool {
-        group % self.count == self.number - 1
     }
 }
 
@@ -43,9 +40,7 @@ impl FromStr for Shard {
         let parts = text.split_once('/');
         parts
             .and_then(|(number, count)| Self::new(number.parse().ok()?, count.parse().ok()?))
-            .ok_or_else(|| {
-                "expected I/N, the I-th of N shards counted from 1, such as 2/8".to_owned()
-            })
+            .ok_or("expected I/N, the I-th of N shards counted from 1, such as 2/8".to_owned())
     }
 }
 
@@ -61,14 +56,12 @@ pub struct Part {
 impl Part {
     /// Indices of its cells in the plan, in order.
     pub fn cells(&self, plan: &Plan) -> Vec<usize> {
-        let groups = self.shard.map(|shard| (shard, groups(plan)));
-        (0..plan.cells.len())
-            .filter(|&index| {
-                let is_ours = |(shard, groups): &(Shard, Vec<usize>)| shard.has(groups[index]);
-                groups.as_ref().is_none_or(is_ours)
-                    && Filter::keep(&self.only, plan, &plan.cells[index])
-            })
-            .collect()
+        let numbers = self.shard.map(|shard| (shard.number, shard_numbers(plan, shard.count)));
+        let is_in_shard = |index: usize| {
+            numbers.as_ref().is_none_or(|(number, numbers)| numbers[index] == *number)
+        };
+        let is_wanted = |index: usize| Filter::keep(&self.only, plan, &plan.cells[index]);
+        (0..plan.cells.len()).filter(|&index| is_in_shard(index) && is_wanted(index)).collect()
     }
 
     /// Name of its ledger and of what lies beside it; `None` for the folder's own. Shards of
@@ -82,8 +75,7 @@ impl Part {
         let mut filters: Vec<String> = self.only.iter().map(ToString::to_string).collect();
         filters.sort();
         let digest = Sha256::digest(filters.join("\n").as_bytes());
-        let digits: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
-        Some(format!("{name}-{digits}"))
+        Some(format!("{name}-{}", hex(&digest[..4])))
     }
 }
 

@@ -1,147 +1,55 @@
-//! `table.csv`: one line per dataset and method, numbers in full, for scripts.
+//! CSV files: typed rows, each with the words that warn of them, so that numbers do not travel without them.
 
-use super::tables::TextTable;
-use super::{Cell, ExportError, Exporter, Paired, Summary, Verdict};
-use crate::paper::Mark;
-use crate::stats::Reproduction;
+use serde::{Serialize, Serializer};
 
-/// Writes `table.csv`.
-#[derive(Clone, Copy, Debug)]
-pub struct Csv;
+use super::tables::Table;
+use crate::analyse::{Cell, Entry, Paired, Summary};
 
-const HEADER: [&str; 28] = [
-    "dataset",
-    "method",
-    "label",
-    "n_splits",
-    "mean",
-    "sd",
-    "p_naive",
-    "mark",
-    "p_corrected",
-    "mark_corrected",
-    "paper_mean",
-    "paper_sd",
-    "paper_mark",
-    "difference",
-    "failed",
-    "skipped",
-    "missing",
-    "p_welch",
-    "verdict",
-    "common_splits",
-    "reference_minus_method",
-    "interval_low",
-    "interval_high",
-    "cohens_dz",
-    "p_wilcoxon",
-    "p_naive_holm",
-    "p_corrected_holm",
-    "p_wilcoxon_holm",
-];
+/// The first columns of most files.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Names<'a> {
+    pub(super) dataset: &'a str,
+    pub(super) method: &'a str,
+    pub(super) label: &'a str,
+}
 
-impl Exporter for Csv {
-    fn file_name(&self) -> &str {
-        "table.csv"
+impl<'a> Names<'a> {
+    pub(super) fn of(entry: Entry<'a>) -> Self {
+        let Entry { row, column, .. } = entry;
+        Self { dataset: &row.dataset, method: &column.method, label: &column.label }
     }
+}
 
-    fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        let mut text = HEADER.join(",") + "\n";
-        for row in &summary.rows {
-            for (cell, column) in row.cells.iter().zip(&summary.columns) {
-                let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
-                let fields: Vec<String> = names.into_iter().chain(figures(cell)).collect();
-                text.push_str(&fields.join(","));
-                text.push('\n');
-            }
+/// A number that a file may lack: the shortest digits that read back as the same number, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Number(pub(super) Option<f64>);
+
+impl Number {
+    /// The number, or 0 if there is none.
+    pub(super) fn value(self) -> f64 {
+        self.0.unwrap_or(0.0)
+    }
+}
+
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl From<Option<f64>> for Number {
+    fn from(value: Option<f64>) -> Self {
+        Self(value)
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.filter(|value| value.is_finite()) {
+            Some(value) => serializer.collect_str(&format_args!("{value:?}")),
+            None => serializer.serialize_none(),
         }
-        Ok(with_cautions(summary, &text).into_bytes())
     }
-}
-
-fn figures(cell: &Cell) -> impl Iterator<Item = String> {
-    outcome(cell).into_iter().chain(tests(cell))
-}
-
-/// Differences and tests, in the header's order.
-fn tests(cell: &Cell) -> [String; 11] {
-    let paired = cell.paired.as_ref();
-    let of = |get: fn(&Paired) -> Option<f64>| {
-        optional(paired.and_then(get).filter(|x| x.is_finite()).map(rounded))
-    };
-    let verdict = cell.reproduction.map_or("", Reproduction::word);
-    [
-        optional(cell.welch.map(|test| rounded(test.p))),
-        verdict.to_owned(),
-        paired.map_or(String::new(), |p| p.naive.n.to_string()),
-        of(|p| Some(p.naive.mean_difference)),
-        of(|p| p.interval().map(|(low, _)| low)),
-        of(|p| p.interval().map(|(_, high)| high)),
-        of(|p| Some(p.effect)),
-        of(|p| Some(p.signed_rank)),
-        of(|p| Some(p.holm.naive)),
-        of(|p| p.holm.corrected),
-        of(|p| Some(p.holm.signed_rank)),
-    ]
-}
-
-fn outcome(cell: &Cell) -> [String; 14] {
-    let p = |verdict: &Option<Verdict>| optional(verdict.as_ref().map(|v| rounded(v.p)));
-    let mark = |verdict: &Option<Verdict>| verdict.as_ref().map(Verdict::mark).unwrap_or_default();
-    let paper_mark = cell.paper.and_then(|paper| paper.mark);
-    [
-        cell.counts.ok.to_string(),
-        optional(cell.mean),
-        optional(cell.deviation),
-        p(&cell.naive),
-        mark(&cell.naive),
-        p(&cell.corrected),
-        mark(&cell.corrected),
-        optional(cell.paper.map(|paper| paper.value)),
-        optional(cell.paper.and_then(|paper| paper.deviation)),
-        paper_mark.map(Mark::symbol).unwrap_or_default().to_owned(),
-        optional(cell.difference),
-        cell.counts.failed.to_string(),
-        cell.counts.skipped.to_string(),
-        cell.counts.missing.to_string(),
-    ]
-}
-
-/// A table of text as CSV.
-pub(super) fn text_table(table: &TextTable) -> String {
-    let lines = std::iter::once(&table.header).chain(&table.rows);
-    let line = |fields: &Vec<String>| {
-        let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
-        fields.join(",") + "\n"
-    };
-    lines.map(line).collect()
-}
-
-/// A CSV file with a column of the table's cautions, so that numbers do not travel without them.
-pub(super) fn with_cautions(summary: &Summary, data: &str) -> String {
-    with_column(data, "cautions", &summary.cautions.join(" "))
-}
-
-/// A CSV file with a further column, which has the same value in every line.
-pub(super) fn with_column(data: &str, name: &str, value: &str) -> String {
-    let mut text = String::with_capacity(data.len());
-    let mut is_quoted = false;
-    let mut field = name;
-    for c in data.chars() {
-        is_quoted ^= c == '"';
-        if c == '\n' && !is_quoted {
-            text.push(',');
-            text += field;
-            field = value;
-        }
-        text.push(c);
-    }
-    text
-}
-
-/// The shortest digits that read back as the same number; nothing for no number.
-pub(super) fn optional(value: Option<f64>) -> String {
-    value.map(|value| format!("{value:?}")).unwrap_or_default()
 }
 
 /// Ten significant digits: beyond them p depends on the platform's mathematics library.
@@ -149,12 +57,119 @@ pub(super) fn rounded(p: f64) -> f64 {
     format!("{p:.9e}").parse().unwrap_or(p)
 }
 
-/// Quotes a field as RFC 4180 asks, where needed.
-pub(super) fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
+#[derive(Serialize)]
+struct Cautions {
+    cautions: String,
+}
+
+/// Rows as CSV. The names of their fields are the header.
+pub(super) fn csv<R: Serialize + Default>(cautions: &[&str], rows: &[R]) -> String {
+    let cautions = Cautions { cautions: cautions.join(" ") };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = match rows {
+        // The header alone, which only a row gives.
+        [] => writer.serialize((&R::default(), &cautions)),
+        rows => rows.iter().try_for_each(|row| writer.serialize((row, &cautions))),
+    };
+    let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    match rows {
+        [] => text.lines().take(1).map(|header| format!("{header}\n")).collect(),
+        _ => text,
+    }
+}
+
+/// A table as it is shown.
+pub(super) fn table(summary: &Summary, table: &Table) -> String {
+    let cautions = summary.cautions().join(" ");
+    let head = table.head.iter().map(|head| head.name.as_str()).chain(["cautions"]);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = writer.write_record(head).and_then(|()| {
+        table.rows.iter().try_for_each(|row| {
+            let fields = row.iter().map(|field| field.text.as_str());
+            writer.write_record(fields.chain([cautions.as_str()]))
+        })
+    });
+    let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// What a line of `table.csv` says of a cell.
+#[derive(Default, Serialize)]
+struct Line {
+    n_splits: usize,
+    mean: Number,
+    sd: Number,
+    p_naive: Number,
+    mark: String,
+    p_corrected: Number,
+    mark_corrected: String,
+    paper_mean: Number,
+    paper_sd: Number,
+    paper_mark: &'static str,
+    difference: Number,
+    failed: usize,
+    skipped: usize,
+    missing: usize,
+    p_welch: Number,
+    verdict: &'static str,
+    common_splits: Option<usize>,
+    reference_minus_method: Number,
+    interval_low: Number,
+    interval_high: Number,
+    cohens_dz: Number,
+    p_wilcoxon: Number,
+    p_naive_holm: Number,
+    p_corrected_holm: Number,
+    p_wilcoxon_holm: Number,
+}
+
+/// `table.csv`: one line per dataset and method, numbers in full, for scripts.
+pub(super) fn cells(summary: &Summary) -> String {
+    let line = |entry: Entry<'_>| Line::of(summary, entry.cell);
+    let lines: Vec<_> = summary.entries().map(|entry| (Names::of(entry), line(entry))).collect();
+    csv(&summary.cautions(), &lines)
+}
+
+impl Line {
+    fn of(summary: &Summary, cell: &Cell) -> Self {
+        let comparison = summary.comparison.as_ref();
+        let tests = comparison.map_or([None; 2], |comparison| comparison.tests(cell));
+        let mark = |which: usize| {
+            let marked = comparison.zip(tests[which]);
+            marked.map_or(String::new(), |(comparison, test)| comparison.mark(&test))
+        };
+        let paper = cell.paper.as_ref();
+        let printed = paper.map(|versus| versus.printed);
+        let shown = |value: Option<f64>| Number(value.map(rounded));
+        let paired = |get: fn(&Paired) -> Option<f64>| shown(cell.paired.as_ref().and_then(get));
+        Self {
+            n_splits: cell.counts.done,
+            mean: cell.mean.into(),
+            sd: cell.deviation.into(),
+            p_naive: shown(tests[0].map(|test| test.p)),
+            mark: mark(0),
+            p_corrected: shown(tests[1].map(|test| test.p)),
+            mark_corrected: mark(1),
+            paper_mean: printed.map(|printed| printed.value).into(),
+            paper_sd: printed.and_then(|printed| printed.deviation).into(),
+            paper_mark: printed.and_then(|printed| printed.mark).map_or("", |mark| mark.symbol()),
+            difference: paper.and_then(|versus| versus.difference).into(),
+            failed: cell.counts.failed,
+            skipped: cell.counts.skipped,
+            missing: cell.counts.missing,
+            p_welch: shown(paper.and_then(|versus| versus.test).map(|test| test.p)),
+            verdict: paper.map_or("", |versus| versus.word()),
+            common_splits: cell.paired.as_ref().map(|paired| paired.differences.len()),
+            reference_minus_method: paired(|paired| Some(paired.naive.mean_difference)),
+            interval_low: paired(|paired| Some(paired.interval?.0)),
+            interval_high: paired(|paired| Some(paired.interval?.1)),
+            cohens_dz: paired(|paired| Some(paired.effect)),
+            p_wilcoxon: paired(|paired| Some(paired.signed_rank)),
+            p_naive_holm: paired(|paired| Some(paired.holm.naive)),
+            p_corrected_holm: paired(|paired| paired.holm.corrected),
+            p_wilcoxon_holm: paired(|paired| Some(paired.holm.signed_rank)),
+        }
     }
 }
 
@@ -163,20 +178,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_is_added_to_every_line_of_the_file() {
-        let data = "a,b\n1,\"two\nlines, \"\"quoted\"\"\"\n2,\n";
-        assert_eq!(
-            with_column(data, "cautions", "tuned-on-test"),
-            "a,b,cautions\n1,\"two\nlines, \"\"quoted\"\"\",tuned-on-test\n2,,tuned-on-test\n"
-        );
-    }
-
-    #[test]
-    fn fields_read_back_as_they_were() {
-        assert_eq!(quoted("TWSVM (tuned)"), "TWSVM (tuned)");
-        assert_eq!(optional(None), "");
-        assert_eq!(optional(Some(1.0)), "1.0");
-        assert_eq!(optional(Some(rounded(1.0 / 3e8))), "3.333333333e-9");
-        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+    fn small_and_missing_numbers() {
+        let text = |number: Number| serde_json::to_value(number).unwrap();
+        assert_eq!(text(Number::from(1.0)), "1.0");
+        assert_eq!(text(Number::from(rounded(1.0 / 3e8))), "3.333333333e-9");
+        assert!(text(Number::from(f64::NAN)).is_null());
+        assert!(text(Number(None)).is_null());
     }
 }

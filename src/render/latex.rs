@@ -1,233 +1,121 @@
 //! `table.tex`: booktabs tables to be included in a document.
 
-use super::tables::{self, TextTable};
-use super::text::{letter, listed, number, p_value, signed};
-use super::warnings::shape;
-use super::{Cell, ExportError, Exporter, Place, Row, Summary};
-use crate::paper;
-use crate::stats::Reproduction;
-
-/// Writes `table.tex`.
-#[derive(Clone, Copy, Debug)]
-pub struct Latex;
-
-impl Exporter for Latex {
-    fn file_name(&self) -> &str {
-        "table.tex"
-    }
-
-    fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        let mut text = header(summary);
-        text.push_str(&ours(summary));
-        if let Some(table) = summary.paper {
-            text.push('\n');
-            text.push_str(&beside(summary, table));
-        }
-        for table in tables::all(summary) {
-            text.push('\n');
-            text.push_str(&other(summary, &table));
-        }
-        Ok(text.into_bytes())
-    }
-}
-
-fn header(summary: &Summary) -> String {
-    let own = label(summary);
-    let beside = summary.paper.map(|_| format!("{own}-paper"));
-    let others = tables::all(summary);
-    let others = others.iter().map(|table| format!("{own}-{}", table.name));
-    let labels: Vec<String> = std::iter::once(own.clone()).chain(beside).chain(others).collect();
-    let labels = listed(&labels);
-    format!(
-        "% Include with \\input{{table.tex}} in a document that loads \\usepackage{{booktabs}};\n\
-         % if it loads graphicx too, a table wider than the line shrinks to it.\n\
-         % Labels: {labels}.\n\
-         % {}\n\
-         % {}\n",
-        escape(&summary.provenance),
-        escape(&summary.state)
-    )
-}
-
-fn label(summary: &Summary) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let name: String = summary.experiment.chars().map(safe).collect();
-    format!("tab:{name}")
-}
-
-fn ours(summary: &Summary) -> String {
-    let labels = summary.columns.iter().map(|column| escape(&column.label));
-    let names = ["Dataset", r"$(n_{tr}, n_{te}, m, K)$"].map(str::to_owned);
-    let header: Vec<String> = names.into_iter().chain(labels).collect();
-    let mut body = line(&header) + "\\midrule\n";
-    for row in &summary.rows {
-        let size = row.shape.map_or("--".to_owned(), shape);
-        let cells = row.cells.iter().map(|cell| our_cell(summary, cell));
-        let cells: Vec<String> = [name(summary, row), size].into_iter().chain(cells).collect();
-        body.push_str(&line(&cells));
-    }
-    if let Some(ranks) = &summary.ranks {
-        let average = ranks.average.iter().map(|rank| number(*rank));
-        let names = ["Average rank".to_owned(), String::new()];
-        body.push_str("\\midrule\n");
-        body.push_str(&line(&names.into_iter().chain(average).collect::<Vec<_>>()));
-    }
-    let title = summary.heading();
-    let caption = format!(
-        "{}. Test accuracy in percent, mean $\\pm$ standard deviation over {}. \
-         The best of a row is bold, the second best italic.",
-        escape(title),
-        summary.repeats()
-    );
-    let columns = format!("ll{}", "c".repeat(summary.columns.len()));
-    float(&caption, &label(summary), &columns, &body, &notes(summary))
-}
-
-fn beside(summary: &Summary, table: &paper::Table) -> String {
-    let header = ["Dataset", "Method", "Paper", "Ours", "Difference", "Welch's $p$", "Verdict"];
-    let header = header.map(str::to_owned);
-    let mut body = line(&header);
-    for row in &summary.rows {
-        let other = if row.other_problem { " $\\neq$" } else { "" };
-        let mut dataset = format!("{}{other}", escape(&row.dataset));
-        let compared = row.cells.iter().zip(&summary.columns);
-        for (cell, column) in compared {
-            let Some(paper) = cell.paper else {
-                continue;
-            };
-            if !dataset.is_empty() {
-                body.push_str("\\midrule\n");
-            }
-            body.push_str(&line(&[
-                std::mem::take(&mut dataset),
-                escape(&column.label),
-                paper_cell(paper),
-                our_cell(summary, cell),
-                cell.difference.map_or("--".to_owned(), |d| escape(&signed(d))),
-                (cell.welch).map_or("--".to_owned(), |test| escape(&p_value(test.p))),
-                cell.reproduction.map_or("--", Reproduction::word).to_owned(),
-            ]));
-        }
-    }
-    let caption = format!(
-        "The paper's Table {} beside ours; the difference is ours minus the paper's, in points, \
-         taken before rounding.{}",
-        escape(&table.table),
-        if summary.rows.iter().any(|row| row.other_problem) {
-            " Rows with $\\neq$ are not the problem of the paper's row."
-        } else {
-            ""
-        }
-    );
-    let label = format!("{}-paper", label(summary));
-    float(&caption, &label, "llccrrl", &body, &warnings(summary))
-}
+use super::tables::{self, Field, Kind, Table};
+use crate::analyse::text::{letter, listed, number};
+use crate::analyse::{Place, Summary};
 
 /// Rows of a table that fit a page; longer ones are cut, and the Markdown has them all.
 const ROWS: usize = 60;
 
-/// A table of text.
-pub(super) fn other(summary: &Summary, table: &TextTable) -> String {
-    let fields = |row: &[String]| row.iter().map(|field| escape(field)).collect::<Vec<_>>();
-    let mut body = line(&fields(&table.header)) + "\\midrule\n";
-    for row in table.rows.iter().take(ROWS) {
-        body.push_str(&line(&fields(row)));
+/// The file `table.tex`.
+pub(super) fn document(summary: &Summary) -> String {
+    let tables = tables::all(summary);
+    let labels: Vec<String> = tables.iter().map(|table| label(summary, table)).collect();
+    let mut text = format!(
+        "% Include with \\input{{table.tex}} in a document that loads \\usepackage{{booktabs}};\n\
+         % if it loads graphicx too, a table wider than the line shrinks to it.\n\
+         % Labels: {}.\n\
+         % {}\n\
+         % {}\n",
+        listed(&labels),
+        escape(&summary.provenance),
+        escape(&summary.state)
+    );
+    let footnotes = summary.footnotes.iter().enumerate();
+    let footnotes = footnotes
+        .map(|(index, note)| format!("\\textsuperscript{{{}}} {}", letter(index), escape(note)));
+    let findings = summary.findings.iter().map(|finding| escape(finding));
+    // Tables are taken one by one, so all have the warnings; the first has what belongs to all.
+    let mut more: Vec<String> = footnotes.chain(findings).collect();
+    for (index, found) in tables.iter().enumerate() {
+        let gap = if index > 0 { "\n" } else { "" };
+        text += &format!("{gap}{}", table(summary, found, &std::mem::take(&mut more)));
     }
-    let mut notes = warnings(summary);
-    notes.push(escape(&table.note));
-    if table.rows.len() > ROWS {
-        let file = if table.name == "times" { "times.md" } else { "table.md" };
-        let more = table.rows.len() - ROWS;
-        notes.push(format!("{more} more rows are in {file}."));
-    }
-    notes.retain(|note| !note.is_empty());
-    let columns = "l".repeat(table.words) + &"r".repeat(table.header.len() - table.words);
-    let label = format!("{}-{}", label(summary), table.name);
-    float(&escape(&table.caption), &label, &columns, &body, &notes)
+    text
 }
 
-/// A floating table that shrinks to the line where it is too wide and graphicx is loaded.
-fn float(caption: &str, label: &str, columns: &str, body: &str, notes: &[String]) -> String {
+fn label(summary: &Summary, table: &Table) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = summary.name().chars().map(safe).collect();
+    match table.id {
+        "accuracy" => format!("tab:{name}"),
+        id => format!("tab:{name}-{id}"),
+    }
+}
+
+/// A table with its notes, and `more` of them. It floats, and shrinks to the line if it is too wide and graphicx is
+/// loaded.
+pub(super) fn table(summary: &Summary, table: &Table, more: &[String]) -> String {
+    let title = match table.id {
+        "accuracy" => format!("{}. ", escape(summary.heading())),
+        _ => String::new(),
+    };
+    let columns = table.head.iter().map(|head| match head.kind {
+        Kind::Number => 'r',
+        Kind::Word | Kind::Prose => 'l',
+    });
+    let head: Vec<String> = table.head.iter().map(|head| escape(&head.name)).collect();
+    let mut body = format!("{} \\\\\n\\midrule\n", head.join(" & "));
+    body.extend(table.rows.iter().take(ROWS).map(|row| line(row)));
+    if !table.foot.is_empty() {
+        body += &format!("\\midrule\n{}", line(&table.foot));
+    }
     let mut text = format!(
         "\\begin{{table}}[tp]\n\\centering\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n\
-         \\caption{{{caption}}}\n\\label{{{label}}}\n\
+         \\caption{{{title}{}}}\n\\label{{{}}}\n\
          \\setbox0=\\hbox{{%\n\
-         \\begin{{tabular}}{{@{{}}{columns}@{{}}}}\n\\toprule\n{body}\\bottomrule\n\
+         \\begin{{tabular}}{{@{{}}{}@{{}}}}\n\\toprule\n{body}\\bottomrule\n\
          \\end{{tabular}}}}%\n\
          \\leavevmode\\ifdim\\wd0>\\linewidth\n\
          \\ifdefined\\resizebox\\resizebox{{\\linewidth}}{{!}}{{\\box0}}\\else\\box0\\fi\n\
-         \\else\\box0\\fi\n"
+         \\else\\box0\\fi\n",
+        escape(&table.caption),
+        label(summary, table),
+        columns.collect::<String>()
     );
+    let notes = notes(summary, table, more);
     if !notes.is_empty() {
-        text.push_str(&format!(
+        text += &format!(
             "\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\footnotesize\\sloppy\n{}\n\
              \\end{{minipage}}\n",
             notes.join("\\par\n")
-        ));
+        );
     }
     text + "\\end{table}\n"
 }
 
-/// Warnings, legend, footnotes and findings, a paragraph each.
-fn notes(summary: &Summary) -> Vec<String> {
-    let legend = summary.legend().into_iter().map(|line| escape(&line));
-    let footnotes = (summary.footnotes.iter().enumerate())
-        .map(|(index, note)| format!("{} {}", superscript(&letter(index)), escape(note)));
-    let findings = summary.findings.iter().map(|finding| escape(finding));
-    let warnings = warnings(summary).into_iter();
-    (warnings.chain(legend).chain(footnotes).chain(findings)).collect()
-}
-
-/// A paragraph each; every table has them, since tables are taken one by one.
-fn warnings(summary: &Summary) -> Vec<String> {
+/// What stands below a table, a paragraph each.
+fn notes(summary: &Summary, table: &Table, more: &[String]) -> Vec<String> {
     let warnings = summary.warnings.iter();
-    warnings.map(|warning| format!("\\textbf{{Warning:}} {}", escape(warning))).collect()
+    let warnings =
+        warnings.map(|warning| format!("\\textbf{{Warning:}} {}", escape(&warning.to_string())));
+    let notes = table.notes.iter().map(|note| escape(note));
+    let cut = table.rows.len().checked_sub(ROWS + 1).map(|cut| {
+        let file = if table.id == "times" { "times.md" } else { "table.md" };
+        format!("{} more rows are in {file}.", cut + 1)
+    });
+    warnings.chain(notes).chain(more.iter().cloned()).chain(cut).collect()
 }
 
-fn name(summary: &Summary, row: &Row) -> String {
-    escape(&row.dataset) + &superscript(&summary.letters(&row.footnotes))
+fn line(row: &[Field]) -> String {
+    format!("{} \\\\\n", row.iter().map(field).collect::<Vec<_>>().join(" & "))
 }
 
-fn our_cell(summary: &Summary, cell: &Cell) -> String {
-    let notes = superscript(&summary.letters(&cell.footnotes));
-    let Some(mean) = cell.mean else {
-        return format!("{}{notes}", escape(cell.word()));
+fn field(field: &Field) -> String {
+    let command = |name: &str, content: &str| match content {
+        "" => String::new(),
+        content => format!("\\{name}{{{content}}}"),
     };
-    let mut text = match cell.place {
-        Place::Best => format!("\\textbf{{{}}}", number(mean)),
-        Place::SecondBest => format!("\\textit{{{}}}", number(mean)),
-        Place::Other => number(mean),
+    let text = escape(&field.text);
+    let mut text = match field.place {
+        Place::Best => command("textbf", &text),
+        Place::SecondBest => command("textit", &text),
+        Place::Other => text,
     };
-    if let Some(deviation) = cell.deviation {
-        text.push_str(&format!("$\\pm${}", number(deviation)));
-    }
-    text.push_str(&subscript(&cell.marks()));
-    if let Some(share) = cell.share() {
-        text.push_str(&format!(" [{share}]"));
-    }
-    text + &notes
-}
-
-fn paper_cell(paper: &paper::Cell) -> String {
-    let deviation = paper.deviation.map(|sd| format!("$\\pm${}", number(sd)));
-    let mark = paper.mark.map(|mark| subscript(mark.symbol()));
-    number(paper.value) + &deviation.unwrap_or_default() + &mark.unwrap_or_default()
-}
-
-fn superscript(letters: &str) -> String {
-    command("textsuperscript", letters)
-}
-
-fn subscript(marks: &str) -> String {
-    command("textsubscript", &escape(marks))
-}
-
-fn command(name: &str, content: &str) -> String {
-    if content.is_empty() { String::new() } else { format!("\\{name}{{{content}}}") }
-}
-
-fn line(cells: &[String]) -> String {
-    format!("{} \\\\\n", cells.join(" & "))
+    text.extend(field.deviation.map(|deviation| format!("$\\pm${}", number(deviation))));
+    text += &command("textsubscript", &escape(&field.marks));
+    text.extend(field.share.as_ref().map(|share| format!(" [{share}]")));
+    text + &command("textsuperscript", &field.notes)
 }
 
 /// Text that every LaTeX engine sets as it stands, whatever it holds.

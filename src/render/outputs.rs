@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{RenderError, Summary, TIMES, exporters, figure};
-use crate::data::hex;
-use crate::ledger::{self, Plan};
-use crate::spec::Rendering;
+use super::{figure, report};
+use crate::analyse::Summary;
+use crate::error::Error;
+use crate::ledger;
 
 /// Number of the renderer's format. Raise it whenever the renderer writes other bytes for the same results folder, so
 /// that folders rendered before are rendered again.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Name of the list in a results folder.
 pub(super) const FILE: &str = "outputs.json";
@@ -29,7 +29,11 @@ pub(super) const INDEX: &str = "index.outputs.json";
 const LEDGER: &str = "ledger";
 const TRACES: &str = "traces";
 /// The one file that not every build can write.
-const PARQUET: &str = "cells.parquet";
+pub(super) const PARQUET: &str = "cells.parquet";
+/// Files with times, which are there where times are known.
+pub(super) const TIMES: [&str; 3] = ["times.md", "times.tex", "times.csv"];
+/// The other files of every experiment, unless it does not ask for them.
+const TABLES: [&str; 4] = ["table.md", "table.tex", "table.csv", report::FILE];
 
 /// The files of a rendering.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,45 +76,12 @@ impl Outputs {
     }
 }
 
-/// Hashes what a table is made from, apart from the ledgers.
-#[derive(Default)]
-pub(super) struct Inputs(Sha256);
-
-impl Inputs {
-    /// Adds a part; its length keeps it apart from the next.
-    pub(super) fn add(&mut self, name: &str, bytes: &[u8]) {
-        for part in [name.as_bytes(), bytes] {
-            self.0.update((part.len() as u64).to_le_bytes());
-            self.0.update(part);
-        }
-    }
-
-    /// Adds a plan. Another version of the program plans the same.
-    pub(super) fn add_plan(&mut self, plan: &Plan) {
-        let Plan { version: _, experiment, datasets, methods, cells, remembered: _ } = plan;
-        self.add_json("plan", &(experiment, datasets, methods, cells));
-    }
-
-    /// Adds a value as JSON.
-    pub(super) fn add_json(&mut self, name: &str, value: &impl Serialize) {
-        // What cannot be JSON counts as empty; plans and specs can.
-        self.add(name, &serde_json::to_vec(value).unwrap_or_default());
-    }
-
-    pub(super) fn hash(self) -> String {
-        hex(&self.0.finalize())
-    }
-}
-
 /// Whether the files of a table in `dir` are all there, as they were written, and would be the same if written again.
 pub(super) fn is_current(dir: &Path, summary: &Summary) -> bool {
-    let exporters = exporters();
-    let names = exporters.iter().map(|exporter| exporter.file_name());
-    let names: Vec<String> = names
-        .filter(|name| Rendering::asks_for(&summary.render, name))
-        .map(str::to_owned)
-        .collect();
-    Outputs::read(dir, FILE).is_some_and(|list| list.is_current(dir, &sources(summary), &names))
+    let parquet = cfg!(feature = "parquet").then_some(PARQUET);
+    let names = TABLES.into_iter().chain(parquet).filter(|name| summary.asks_for(name));
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    Outputs::read(dir, FILE).is_some_and(|list| list.is_current(dir, &summary.sources, &names))
 }
 
 /// Writes the files of a table into `dir`, and their list.
@@ -118,13 +89,11 @@ pub(super) fn write_table(
     dir: &Path,
     summary: &Summary,
     files: Vec<(String, Vec<u8>)>,
-) -> Result<Files, RenderError> {
+) -> Result<Files, Error> {
     let pictures = (figure::NAMES.iter())
         .flat_map(|name| ["svg", "png", "csv"].map(|ending| format!("figures/{name}.{ending}")));
-    let tables = exporters();
-    let tables = tables.iter().map(|exporter| exporter.file_name());
-    let known = tables.chain(TIMES).chain([PARQUET]).map(str::to_owned);
-    write(dir, FILE, sources(summary), files, known.chain(pictures))
+    let known = TABLES.into_iter().chain(TIMES).chain([PARQUET]).map(str::to_owned);
+    write(dir, FILE, summary.sources.clone(), files, known.chain(pictures))
 }
 
 /// Writes the page over several experiments into `dir`, its other files, and their list.
@@ -132,10 +101,10 @@ pub(super) fn write_index(
     dir: &Path,
     experiments: &[(String, &Summary)],
     files: Vec<(String, Vec<u8>)>,
-) -> Result<Files, RenderError> {
+) -> Result<Files, Error> {
     let sources = experiments.iter().flat_map(|(name, summary)| {
-        let sources = sources(summary).into_iter();
-        sources.map(move |(source, hash)| (format!("{name}/{source}"), hash))
+        let sources = summary.sources.iter();
+        sources.map(move |(source, hash)| (format!("{name}/{source}"), hash.clone()))
     });
     write(dir, INDEX, sources.collect(), files, [super::report::NUMBERS.to_owned()])
 }
@@ -163,8 +132,20 @@ pub fn is_index_current(dir: &Path) -> bool {
     list.is_current(dir, &sources, &[super::report::INDEX.to_owned()])
 }
 
-/// Whether the ledgers of a results folder are gone although its files were made from some.
-pub fn is_ledger_lost(dir: &Path) -> bool {
+/// Refuses a results folder whose ledgers are gone although its files were made from some.
+pub fn refuse_lost_ledger(dir: &Path) -> Result<(), Error> {
+    match is_ledger_lost(dir) {
+        false => Ok(()),
+        true => Err(Error::input(format!(
+            "{} has no ledger any more, but tables that were made from one; restore {}, or start over with \
+             `run --fresh`",
+            dir.display(),
+            ledger::FILE
+        ))),
+    }
+}
+
+fn is_ledger_lost(dir: &Path) -> bool {
     let Some(list) = Outputs::read(dir, FILE) else {
         return false;
     };
@@ -172,13 +153,6 @@ pub fn is_ledger_lost(dir: &Path) -> bool {
     let is_empty = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() == 0);
     let are_gone = ledgers.iter().all(|path| !path.exists() || is_empty(path));
     are_gone && ledger::hash(dir).is_ok_and(|now| list.sources.get(LEDGER) != Some(&now))
-}
-
-/// What a table was made from.
-fn sources(summary: &Summary) -> BTreeMap<String, String> {
-    let sources =
-        [(LEDGER, &summary.ledger), ("inputs", &summary.inputs), (TRACES, &summary.traced)];
-    (sources.into_iter()).map(|(name, hash)| (name.to_owned(), hash.clone())).collect()
 }
 
 /// Writes the files that are missing or different, removes those of a former rendering, and writes the list.
@@ -190,7 +164,7 @@ fn write(
     sources: BTreeMap<String, String>,
     mut files: Vec<(String, Vec<u8>)>,
     known: impl IntoIterator<Item = String>,
-) -> Result<Files, RenderError> {
+) -> Result<Files, Error> {
     let former = Outputs::read(dir, list);
     refuse_lost_traces(dir, former.as_ref(), &sources, &files)?;
     let mut outputs = Outputs {
@@ -237,7 +211,7 @@ fn refuse_lost_traces(
     former: Option<&Outputs>,
     sources: &BTreeMap<String, String>,
     files: &[(String, Vec<u8>)],
-) -> Result<(), RenderError> {
+) -> Result<(), Error> {
     let Some(former) = former.filter(|former| former.format == FORMAT) else {
         return Ok(());
     };
@@ -247,7 +221,13 @@ fn refuse_lost_traces(
     let is_gone = |name: &&String| !files.iter().any(|(file, _)| file == *name);
     let mut figures = former.files.keys().filter(has_figure).filter(is_gone);
     match figures.next() {
-        Some(figure) if others.all(is_same) => Err(RenderError::NoTraces(dir.join(figure))),
+        Some(figure) if others.all(is_same) => Err(Error::failed(format!(
+            "{} cannot be drawn again, because the traces or maps that it was drawn from are missing; restore the \
+             folders {} and {}, or start over with `run --fresh`",
+            dir.join(figure).display(),
+            ledger::TRACES,
+            ledger::Embedding::FOLDER
+        ))),
         _ => Ok(()),
     }
 }
@@ -285,8 +265,9 @@ fn is_output(name: &str) -> bool {
     !file.contains(['/', '\\']) && ending.is_some_and(|ending| endings.contains(&ending))
 }
 
-fn cannot_write((path, source): (PathBuf, io::Error)) -> RenderError {
-    RenderError::Write { path, source }
+fn cannot_write((path, source): (PathBuf, io::Error)) -> Error {
+    let remedy = ledger::remedy(&source);
+    Error::failed(format!("cannot write {}: {source}{remedy}", path.display()))
 }
 
 /// The content of a regular file, if it can be read.
@@ -296,7 +277,7 @@ fn content(path: &Path) -> Option<Vec<u8>> {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Removes what interrupted writes left in a results folder and in the folders in it.

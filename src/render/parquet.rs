@@ -6,30 +6,20 @@
 use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series};
 use serde_json::{Map, Value, json};
 
-use super::{ExportError, Exporter, Summary};
+use crate::analyse::Summary;
+use crate::error::Error;
 use crate::ledger::RecordedCertificate;
 use crate::ledger::{Record, Status};
 
-/// Writes `cells.parquet`.
-#[derive(Clone, Copy, Debug)]
-pub struct CellsParquet;
-
-const FILE: &str = "cells.parquet";
-
-impl Exporter for CellsParquet {
-    fn file_name(&self) -> &str {
-        FILE
-    }
-
-    fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        write(summary)
-            .map_err(|error| ExportError::Format { file: FILE, reason: error.to_string() })
-    }
+/// The file `cells.parquet`.
+pub(super) fn cells(summary: &Summary) -> Result<Vec<u8>, Error> {
+    let refused = |error| Error::failed(format!("cannot build cells.parquet: {error}"));
+    write(summary).map_err(refused)
 }
 
 fn write(summary: &Summary) -> PolarsResult<Vec<u8>> {
-    let records = &summary.records;
-    let cautions = summary.cautions.join(" ");
+    let records: &[&Record] = &summary.records().collect::<Vec<_>>();
+    let cautions = summary.cautions().join(" ");
     let columns = names(records)
         .into_iter()
         .chain(figures(records))
@@ -43,7 +33,7 @@ fn write(summary: &Summary) -> PolarsResult<Vec<u8>> {
 }
 
 /// Which cell it is.
-fn names(records: &[Record]) -> Vec<Column> {
+fn names(records: &[&Record]) -> Vec<Column> {
     vec![
         text("cell", records, |r| Some(r.cell.clone())),
         text("experiment", records, |r| Some(r.experiment.clone())),
@@ -62,7 +52,7 @@ fn names(records: &[Record]) -> Vec<Column> {
 }
 
 /// How it ended.
-fn figures(records: &[Record]) -> Vec<Column> {
+fn figures(records: &[&Record]) -> Vec<Column> {
     let status = |r: &Record| match r.status {
         Status::Ok => "ok",
         Status::Failed => "failed",
@@ -90,7 +80,7 @@ fn figures(records: &[Record]) -> Vec<Column> {
 }
 
 /// Where and by what it was run.
-fn origin(records: &[Record]) -> Vec<Column> {
+fn origin(records: &[&Record]) -> Vec<Column> {
     // The fields that follow `git`.
     let extra = |r: &Record| {
         let fields = json!(r).as_object().cloned().unwrap_or_default().into_iter();
@@ -108,14 +98,14 @@ fn origin(records: &[Record]) -> Vec<Column> {
     ]
 }
 
-fn text(name: &str, records: &[Record], get: impl Fn(&Record) -> Option<String>) -> Column {
-    Series::new(name.into(), records.iter().map(get).collect::<Vec<_>>()).into()
+fn text(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<String>) -> Column {
+    Series::new(name.into(), records.iter().map(|r| get(r)).collect::<Vec<_>>()).into()
 }
 
-fn count(name: &str, records: &[Record], get: impl Fn(&Record) -> Option<u64>) -> Column {
-    Series::new(name.into(), records.iter().map(get).collect::<Vec<_>>()).into()
+fn count(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<u64>) -> Column {
+    Series::new(name.into(), records.iter().map(|r| get(r)).collect::<Vec<_>>()).into()
 }
 
-fn figure(name: &str, records: &[Record], get: impl Fn(&Record) -> Option<f64>) -> Column {
-    Series::new(name.into(), records.iter().map(get).collect::<Vec<_>>()).into()
+fn figure(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<f64>) -> Column {
+    Series::new(name.into(), records.iter().map(|r| get(r)).collect::<Vec<_>>()).into()
 }

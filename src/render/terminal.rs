@@ -6,12 +6,11 @@
 use std::io::IsTerminal;
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Attribute, Cell as Field, CellAlignment, Color, ContentArrangement, Table};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 
-use super::text::{letter, number, plus_minus, signed};
-use super::warnings::shape;
-use super::{Cell, Place, Summary};
-use crate::paper::{self, Mark};
+use super::tables::Field;
+use crate::analyse::text::{letter, number, plus_minus, signed};
+use crate::analyse::{Entry, Place, Summary, shape};
 
 /// How to show tables on a screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Terminal {
 
     /// The table, its legend, footnotes and warnings.
     pub fn show(&self, summary: &Summary) -> String {
-        let mut lines = vec![self.title(summary), self.table(summary)];
+        let mut lines = vec![self.paint(summary.heading(), "1"), self.table(summary)];
         if self.colour {
             lines.push("Green: best of a row; cyan: second best.".to_owned());
         }
@@ -42,14 +41,10 @@ impl Terminal {
         let notes = summary.footnotes.iter().enumerate();
         lines.extend(notes.map(|(index, note)| format!("[{}] {note}", letter(index))));
         let warning = self.paint("warning:", "33");
-        lines.extend(summary.warnings.iter().map(|w| format!("{warning} {w}")));
+        lines.extend(summary.warnings.iter().map(|text| format!("{warning} {text}")));
         lines.extend(summary.findings.iter().cloned());
         lines.push(summary.state.clone());
         lines.join("\n") + "\n"
-    }
-
-    fn title(&self, summary: &Summary) -> String {
-        self.paint(summary.heading(), "1")
     }
 
     fn paint(&self, text: &str, code: &str) -> String {
@@ -81,125 +76,104 @@ impl Terminal {
     }
 }
 
+/// Shows a number of a cell, or nothing.
+type Show = fn(Entry<'_>) -> String;
+
 /// Datasets in rows, methods in columns; the paper's numbers below ours.
 fn wide(summary: &Summary) -> Table {
-    let mut table = Table::new();
-    let labels = summary.columns.iter().map(|column| bold(&column.label));
-    table.set_header([bold("dataset"), bold("")].into_iter().chain(labels));
+    let labels = summary.columns.iter().map(|column| column.label.as_str());
+    let mut table = headed(["dataset", ""].into_iter().chain(labels));
     for row in &summary.rows {
-        let size = row.shape.map(shape).unwrap_or_default();
-        let ours = row.cells.iter().map(|cell| ours(summary, cell));
-        table.add_row([plain(dataset(summary, row)), plain(size)].into_iter().chain(ours));
-        if row.cells.iter().any(|cell| cell.paper.is_some()) {
-            let figures = row.cells.iter().map(|cell| right(paper_figure(cell)));
-            table.add_row(aside("", "paper").into_iter().chain(figures.map(dim)));
-        }
-        if row.cells.iter().any(|cell| cell.difference.is_some()) {
-            let differences = row.cells.iter().map(|cell| right(difference(cell)));
-            table.add_row(aside("", "difference").into_iter().chain(differences.map(dim)));
+        let names =
+            [Field::dataset(summary, row), Field::text(row.shape.map_or(String::new(), shape))];
+        let ours = summary.entries_of(row).map(|entry| ours(summary, entry));
+        table.add_row(names.iter().map(|name| Cell::new(text(name))).chain(ours));
+        for (name, show) in [("paper", printed as Show), ("difference", difference)] {
+            let shown: Vec<String> = summary.entries_of(row).map(show).collect();
+            if shown.iter().any(|text| !text.is_empty()) {
+                let names = [Cell::new(""), dim(Cell::new(name))];
+                table.add_row(names.into_iter().chain(shown.into_iter().map(right).map(dim)));
+            }
         }
     }
-    if let Some(ranks) = &summary.ranks {
-        let average = ranks.average.iter().map(|rank| right(number(*rank)));
-        table.add_row(aside("average rank", "").into_iter().chain(average));
+    if summary.ranks.is_some() {
+        let ranks = summary.columns.iter().filter_map(|column| column.rank).map(number);
+        let names = [Cell::new("average rank"), dim(Cell::new(""))];
+        table.add_row(names.into_iter().chain(ranks.map(right)));
     }
     table
 }
 
 /// A line per dataset and method.
 fn long(summary: &Summary) -> Table {
-    let mut table = Table::new();
-    let paper = summary.paper.is_some();
-    let named: &[&str] = if paper {
-        &["dataset", "method", "ours", "paper", "difference"]
-    } else {
-        &["dataset", "method", "ours"]
-    };
-    table.set_header(named.iter().map(|name| bold(name)));
+    let named = ["dataset", "method", "ours", "paper", "difference"];
+    let columns = if summary.paper.is_some() { 5 } else { 3 };
+    let mut table = headed(named.into_iter().take(columns));
     for row in &summary.rows {
-        let mut name = dataset(summary, row);
-        for (cell, column) in row.cells.iter().zip(&summary.columns) {
-            let mut fields = vec![
-                plain(std::mem::take(&mut name)),
-                plain(column.label.clone()),
-                ours(summary, cell),
+        let mut name = text(&Field::dataset(summary, row));
+        for entry in summary.entries_of(row) {
+            let fields = [
+                Cell::new(std::mem::take(&mut name)),
+                Cell::new(&entry.column.label),
+                ours(summary, entry),
+                dim(right(printed(entry))),
+                dim(right(difference(entry))),
             ];
-            if paper {
-                fields.push(dim(right(paper_figure(cell))));
-                fields.push(dim(right(difference(cell))));
-            }
-            table.add_row(fields);
+            table.add_row(fields.into_iter().take(columns));
         }
     }
-    if let Some(ranks) = &summary.ranks {
-        let mut name = "average rank";
-        for (rank, column) in ranks.average.iter().zip(&summary.columns) {
-            let fields = [plain(name), plain(&column.label), right(number(*rank))];
-            table.add_row(fields);
-            name = "";
-        }
+    let ranked = summary.columns.iter().filter_map(|column| Some((column, column.rank?)));
+    for (index, (column, rank)) in ranked.enumerate() {
+        let name = if index == 0 { "average rank" } else { "" };
+        table.add_row([Cell::new(name), Cell::new(&column.label), right(number(rank))]);
     }
     table
 }
 
-fn dataset(summary: &Summary, row: &super::Row) -> String {
-    let other = if row.other_problem { " ≠" } else { "" };
-    format!("{}{other}{}", row.dataset, notes(summary, &row.footnotes))
+fn headed<'a>(names: impl Iterator<Item = &'a str>) -> Table {
+    let mut table = Table::new();
+    table.set_header(names.map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
+    table
 }
 
-fn ours(summary: &Summary, cell: &Cell) -> Field {
-    let notes = notes(summary, &cell.footnotes);
-    let Some(mean) = cell.mean else {
-        let field = right(format!("{}{notes}", cell.word()));
-        return match cell.counts.failed {
-            0 => dim(field),
-            _ => field.fg(Color::Red),
-        };
+/// A field as plain text.
+fn text(field: &Field) -> String {
+    let text = match field.deviation {
+        Some(_) => plus_minus(field.value.unwrap_or_default(), field.deviation),
+        None => field.text.clone(),
     };
-    let mut parts = vec![plus_minus(mean, cell.deviation)];
-    parts.extend(Some(cell.marks()).filter(|marks| !marks.is_empty()));
-    parts.extend(cell.share().map(|share| format!("({share})")));
-    let field = right(parts.join(" ") + &notes);
-    match cell.place {
-        Place::Best => field.fg(Color::Green).add_attribute(Attribute::Bold),
-        Place::SecondBest => field.fg(Color::Cyan),
-        Place::Other => field,
+    let share = field.share.as_ref().map(|share| format!("({share})"));
+    let notes = (!field.notes.is_empty()).then(|| format!("[{}]", field.notes));
+    let parts = [Some(text), Some(field.marks.clone()), share, notes];
+    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+fn ours(summary: &Summary, entry: Entry<'_>) -> Cell {
+    let field = Field::ours(summary, entry);
+    let shown = right(text(&field));
+    match field.place {
+        Place::Best => shown.fg(Color::Green).add_attribute(Attribute::Bold),
+        Place::SecondBest => shown.fg(Color::Cyan),
+        Place::Other if field.value.is_some() => shown,
+        Place::Other if entry.cell.counts.failed > 0 => shown.fg(Color::Red),
+        Place::Other => dim(shown),
     }
 }
 
-fn notes(summary: &Summary, footnotes: &[usize]) -> String {
-    if footnotes.is_empty() { String::new() } else { format!(" [{}]", summary.letters(footnotes)) }
+fn printed(entry: Entry<'_>) -> String {
+    entry.cell.paper.as_ref().map_or(String::new(), |versus| text(&Field::printed(versus)))
 }
 
-fn paper_figure(cell: &Cell) -> String {
-    let figure = |paper: &paper::Cell| {
-        let mark = paper.mark.map(Mark::symbol);
-        let figure = plus_minus(paper.value, paper.deviation);
-        mark.map_or(figure.clone(), |mark| format!("{figure} {mark}"))
-    };
-    cell.paper.map(figure).unwrap_or_default()
+fn difference(entry: Entry<'_>) -> String {
+    let difference = entry.cell.paper.as_ref().and_then(|versus| versus.difference);
+    difference.map_or(String::new(), signed)
 }
 
-fn difference(cell: &Cell) -> String {
-    cell.difference.map(signed).unwrap_or_default()
+fn right(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-fn plain(text: impl ToString) -> Field {
-    Field::new(text)
-}
-
-fn right(text: String) -> Field {
-    Field::new(text).set_alignment(CellAlignment::Right)
-}
-
-fn bold(text: &str) -> Field {
-    Field::new(text).add_attribute(Attribute::Bold)
-}
-
-fn dim(field: Field) -> Field {
-    field.add_attribute(Attribute::Dim)
-}
-
-fn aside(first: &str, second: &str) -> [Field; 2] {
-    [plain(first), dim(plain(second))]
+fn dim(cell: Cell) -> Cell {
+    cell.add_attribute(Attribute::Dim)
 }

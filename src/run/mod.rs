@@ -18,8 +18,8 @@ mod status;
 mod worker;
 
 pub use crate::plan::{
-    Estimate, Filter, Former, Part, Prepared, Shard, Source, estimate, group_count, planned_cells,
-    prepare, size,
+    Filter, Former, Part, Prepared, Shard, Source, estimate, group_count, planned_cells, prepare,
+    size,
 };
 pub use crate::spec::Candidates;
 pub use folder::refuse_locked;
@@ -119,7 +119,7 @@ pub fn run(
     provenance::repair(&options.out, &shown, &known).map_err(write_error)?;
     if let Some(before) = before.filter(|before| !before.describes(&prepared.plan)) {
         let is_known = |cell: &str| known.get(cell).is_some();
-        for why in plan::causes(&before, &prepared.plan, todo.open(), is_known) {
+        for why in plan::causes(&before, prepared, todo.open(), is_known) {
             events(Event::Rerun { why: &why });
         }
     }

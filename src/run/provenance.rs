@@ -16,8 +16,8 @@ use crate::ledger::provenance::{FILE, SPEC, SPLITS, append, hashes, read_object}
 use crate::ledger::{self, Ledger, Plan, SHARDS, Status, replace_json};
 use crate::plan::Kept;
 
-/// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits; gives the plan that
-/// was there and the one that is there now.
+/// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits. Gives the plan
+/// that was there and the one that is there now.
 ///
 /// Shards do this at the same time: a row that another one has switched is no longer kept, and a row that only another
 /// one knows stays. The plan is written last, so that the next run does all of it again if this one is killed.

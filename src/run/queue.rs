@@ -1,4 +1,4 @@
-//! What a run still has to do, and in which order: as many jobs in parallel as there are workers and as fit into memory.
+//! What a run still has to do, and when a job may start: as many run in parallel as fit into memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex};

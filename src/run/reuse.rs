@@ -82,10 +82,7 @@ fn has_z(network: &Value) -> bool {
 }
 
 fn has_accuracies(dir: &Path, cell: &str) -> bool {
-    let text = fs::read_to_string(dir.join(trace_path(cell)));
-    let first = text.ok().and_then(|text| {
-        let first: Value = serde_json::from_str(text.lines().next()?).ok()?;
-        Some(first)
-    });
+    let text = fs::read_to_string(dir.join(trace_path(cell))).unwrap_or_default();
+    let first: Option<Value> = text.lines().next().and_then(|row| serde_json::from_str(row).ok());
     first.is_some_and(|row| row["accuracy"].is_number())
 }

@@ -160,6 +160,14 @@ mod tests {
     }
 
     #[test]
+    fn the_first_of_the_best_points_is_chosen() {
+        let point = |mean: f64| Tried { mean: Some(mean), ..Tried::default() };
+        let failed = Tried { error: Some("too few samples".into()), ..Tried::default() };
+        assert_eq!(best(&[failed.clone(), point(1.0), point(3.0), point(3.0)]), Some(2));
+        assert_eq!(best(&[failed]), None);
+    }
+
+    #[test]
     fn the_last_point_is_never_dropped() {
         let mut points = vec![scored(&[10.0])];
         halve(&mut points, 1);

@@ -76,7 +76,7 @@ impl Session<'_> {
             self.record(&cell, record, 0.0)?;
         }
         std::thread::scope(|scope| {
-            let start = |worker| scope.spawn(move || self.take_jobs(worker));
+            let start = |number| scope.spawn(move || self.take_jobs(number));
             let workers: Vec<_> = (0..self.jobs).map(start).collect();
             let mut workers = workers.into_iter();
             workers.try_for_each(|worker| worker.join().expect("a thread of a run does not panic"))
@@ -94,17 +94,18 @@ impl Session<'_> {
         }
     }
 
-    fn take_jobs(&self, worker: usize) -> Result<(), Error> {
-        let context = self.context(worker);
+    fn take_jobs(&self, number: usize) -> Result<(), Error> {
+        let context = self.context(number);
         let pool = thread_pool(self.threads)?;
-        let isolation = self.options.isolation.as_ref();
-        let mut child = isolation.map(|isolation| Worker::new(self.prepared, isolation, &context));
+        let (prepared, isolation) = (self.prepared, self.options.isolation.as_ref());
+        let worker = |isolation| Worker { prepared, isolation, context: &context, child: None };
+        let mut worker = isolation.map(worker);
         let emit = |cell: &PlannedCell, event| self.handle(cell, event);
         while let Some(mut job) = self.queue.take() {
             job.chosen = self.chosen(&job);
-            let ended = match &mut child {
-                Some(child) => child.run_job(&job, &emit),
-                None => pool.install(|| run_job(self.prepared, &job, &context, &emit)),
+            let ended = match &mut worker {
+                Some(worker) => worker.run_job(&job, &emit),
+                None => pool.install(|| run_job(prepared, &job, &context, &emit)),
             };
             if ended.is_err() {
                 self.queue.close();

@@ -34,17 +34,13 @@ type Answer = Result<JobEvent, String>;
 
 /// Has a child process run jobs. The first job starts it, and the next one after it died.
 pub(super) struct Worker<'a> {
-    prepared: &'a Prepared,
-    isolation: &'a Isolation,
-    context: &'a RunContext,
-    child: Option<Child>,
+    pub prepared: &'a Prepared,
+    pub isolation: &'a Isolation,
+    pub context: &'a RunContext,
+    pub child: Option<Child>,
 }
 
-impl<'a> Worker<'a> {
-    pub fn new(prepared: &'a Prepared, isolation: &'a Isolation, context: &'a RunContext) -> Self {
-        Self { prepared, isolation, context, child: None }
-    }
-
+impl Worker<'_> {
     /// Does the same as [`run_job`].
     pub fn run_job(&mut self, job: &Job, emit: Emit<'_>) -> Result<(), Stop> {
         let mut left = job.clone();
@@ -125,7 +121,8 @@ impl<'a> Worker<'a> {
     }
 }
 
-struct Child {
+/// A running child process. It ends when this is dropped.
+pub(super) struct Child {
     process: process::Child,
     input: ChildStdin,
     answers: Receiver<Answer>,

@@ -1,6 +1,7 @@
 //! The points of a method entry: its parameters, configured once.
 
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::types::MethodSpec;
 use crate::methods::{self, ConfigureError, Entry, Point};
@@ -12,6 +13,8 @@ pub struct Candidates {
     /// Tuned parameters and their values, if the points are a grid of them; the last one changes
     /// fastest.
     pub grid: Vec<(String, Vec<Value>)>,
+    /// The parameters of all points as JSON.
+    pub text: Box<RawValue>,
 }
 
 impl Candidates {
@@ -24,8 +27,10 @@ impl Candidates {
             let params = Value::Object(spec.point(index));
             entry.point(&params).map_err(|error| (index, error))
         };
-        let points = (0..spec.points()).map(point).collect::<Result<_, _>>()?;
-        Ok(Self { entry, points, grid: spec.tuned.clone() })
+        let points = (0..spec.points()).map(point).collect::<Result<Vec<_>, _>>()?;
+        let params: Vec<&Value> = points.iter().map(|point| &point.params).collect();
+        let text = to_raw_value(&params).map_err(|error| (0, error.into()))?;
+        Ok(Self { entry, points, grid: spec.tuned.clone(), text })
     }
 
     /// The points of a method entry that was checked before, by this program or another version of it.
@@ -42,8 +47,7 @@ impl Candidates {
 
     /// Whether both are the same method with the same points.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.entry.info.name == other.entry.info.name
-            && self.points.iter().map(|p| &p.params).eq(other.points.iter().map(|p| &p.params))
+        self.entry.info.name == other.entry.info.name && self.text.get() == other.text.get()
     }
 
     /// The parameters on which all points agree: all of them if nothing is tuned.

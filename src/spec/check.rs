@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::form::{Form, Keys, List};
+use super::form::{Form, Keys, List, Variant};
 use super::node::{Entry, Kind, Node};
 use super::phrase::{did_you_mean, found, name_of, one_of};
 use super::problem::{Place, Problem};
@@ -45,8 +45,10 @@ impl<'a> Checker<'a> {
                 let entries = self.distinct(entries);
                 match (&form.map, form.range.as_deref().unwrap_or(form)) {
                     (Some(keys), _) => self.map(node.at, &entries, keys),
-                    (None, form) if form.tagged.is_empty() => self.mismatch(node, form),
-                    (None, form) => self.variant(node, &entries, form),
+                    (None, form) if form.variants.iter().any(|one| one.content.is_some()) => {
+                        self.variant(node, &entries, form)
+                    }
+                    (None, form) => self.mismatch(node, form),
                 }
             }
         }
@@ -85,14 +87,17 @@ impl<'a> Checker<'a> {
     }
 
     fn text(&mut self, node: &Node, text: &'a str, form: &'a Form) -> Value {
-        if let Some(keys) = form.tagged(text).and_then(|content| content.map.as_ref()) {
+        let named = form.named(text).map(|variant| &variant.content);
+        if let Some(keys) = named.and_then(|content| content.as_ref()?.map.as_ref()) {
             let options = self.below(Step::Key(text), |inner| inner.map(node.at, &[], keys));
             return json!({text: options});
         }
-        if form.has_name(text) || form.text.as_ref().is_some_and(|known| known.admits(text)) {
+        if named.is_some_and(Option::is_none)
+            || form.text.as_ref().is_some_and(|known| known.admits(text))
+        {
             return json!(text);
         }
-        match form.is_named() {
+        match form.text.is_none() && !form.variants.is_empty() {
             true => self.unknown(node.at, text, form),
             false => self.mismatch(node, form),
         }
@@ -135,17 +140,21 @@ impl<'a> Checker<'a> {
 
     /// The entries of a map without those whose key was given before.
     fn distinct(&mut self, entries: &'a [Entry]) -> Vec<&'a Entry> {
+        let mut distinct: Vec<&Entry> = Vec::with_capacity(entries.len());
         let mut first: HashMap<&str, Place> = HashMap::new();
-        let mut distinct = Vec::with_capacity(entries.len());
         for entry in entries {
-            let Some(at) = first.insert(&entry.key, entry.key_at) else {
-                distinct.push(entry);
-                continue;
-            };
-            first.insert(&entry.key, at);
-            let name = name_of(&entry.key);
-            let message = format!("the key {name} is given twice, first in line {}", at.line);
-            self.report(Problem::new(entry.key_at, message).also(at, "first given here"));
+            match first.get(entry.key.as_str()) {
+                None => {
+                    first.insert(&entry.key, entry.key_at);
+                    distinct.push(entry);
+                }
+                Some(&at) => {
+                    let name = name_of(&entry.key);
+                    let message =
+                        format!("the key {name} is given twice, first in line {}", at.line);
+                    self.report(Problem::new(entry.key_at, message).also(at, "first given here"));
+                }
+            }
         }
         distinct
     }
@@ -156,25 +165,25 @@ impl<'a> Checker<'a> {
             let keys = counted(entries.len(), "key");
             let message = format!("{} has {keys}, expected exactly one", self.subject());
             let at = entries.get(1).map_or(node.at, |second| second.key_at);
-            let known = entries.first().filter(|first| form.tagged(&first.key).is_some());
+            let known = entries.first().filter(|first| form.content(&first.key).is_some());
             let help = known.map(|first| {
                 let (key, name) = (&first.key, name_of(&first.key));
                 format!("to give options to {name}, indent them below it or write `{key}: {{...}}`")
             });
             return self.report(Problem::new(at, message).help(help));
         };
-        if let Some(content) = form.tagged(&entry.key) {
-            let options = |inner: &mut Self| inner.value(&entry.value, content);
-            let options = self.below(Step::Key(&entry.key), options);
-            return json!({entry.key.as_str(): options});
-        }
-        match form.has_name(&entry.key) {
-            true => {
+        match form.named(&entry.key) {
+            Some(Variant { content: Some(content), .. }) => {
+                let options = |inner: &mut Self| inner.value(&entry.value, content);
+                let options = self.below(Step::Key(&entry.key), options);
+                json!({entry.key.as_str(): options})
+            }
+            Some(Variant { content: None, .. }) => {
                 let name = name_of(&entry.key);
                 let message = format!("{name} takes no options, expected {name} alone");
                 self.report(Problem::new(entry.key_at, message))
             }
-            false => self.unknown(entry.key_at, &entry.key, form),
+            None => self.unknown(entry.key_at, &entry.key, form),
         }
     }
 
@@ -282,7 +291,7 @@ fn mismatch_help(node: &Node, form: &Form) -> Option<String> {
         Kind::Null | Kind::List(_) | Kind::Map(_) => None,
         _ if form.expected() == "a list" => Some("put it in brackets to make it a list".into()),
         Kind::Int(_) | Kind::Float(_) | Kind::Bool(_)
-            if form.text.is_some() && form.number.is_none() && form.names().is_empty() =>
+            if form.text.is_some() && form.number.is_none() && form.variants.is_empty() =>
         {
             Some("put it in quotes to make it a string".into())
         }

@@ -1,5 +1,6 @@
 //! What a value may be: a JSON schema as types, and in words.
 
+use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::node::Kind;
@@ -13,42 +14,59 @@ pub(super) struct Form {
     pub has_flag: bool,
     pub number: Option<Limits>,
     pub text: Option<Pattern>,
-    /// Fixed words.
-    names: Vec<String>,
+    /// Fixed words, and keys of maps with a single key, with what the key holds.
+    pub variants: Vec<Variant>,
     pub list: Option<Box<List>>,
     pub map: Option<Keys>,
-    /// Maps with a single key, and what it holds.
-    pub tagged: Vec<(String, Form)>,
     /// A parameter for which a list or a range gives values to choose among.
     pub is_tuned: bool,
     pub range: Option<Box<Form>>,
-    /// All but the names and tags in words.
+    /// All but the variants in words.
     words: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
+pub(super) struct Variant {
+    pub name: String,
+    /// What a map with the name as its only key holds, if that is allowed.
+    pub content: Option<Form>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Limits {
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+    exclusive_minimum: Option<f64>,
+    exclusive_maximum: Option<f64>,
+    /// The Rust type behind the number.
+    #[serde(default)]
+    format: String,
+    #[serde(skip)]
     is_whole: bool,
-    least: Option<f64>,
-    most: Option<f64>,
-    above: Option<f64>,
-    below: Option<f64>,
-    /// The largest number of the Rust type behind a whole number.
-    largest: i128,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Pattern {
+    #[serde(rename = "pattern")]
     regex: Option<String>,
-    least: usize,
+    #[serde(rename = "patternErrorMessage")]
+    words: Option<String>,
+    #[serde(default)]
+    min_length: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct List {
+    #[serde(skip)]
     pub items: Form,
+    #[serde(default, rename = "uniqueItems")]
     pub is_unique: bool,
-    least: usize,
-    most: usize,
+    #[serde(default)]
+    min_items: usize,
+    max_items: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -71,30 +89,43 @@ impl Form {
         if let Some(target) = schema["$ref"].as_str() {
             self.add(&definitions[target.trim_start_matches("#/$defs/")], definitions);
         }
-        match schema["anyOf"].as_array().map(Vec::as_slice) {
-            Some([one, list, range @ ..]) if list["items"] == *one => {
+        match items(&schema["anyOf"]) {
+            [one, list, range @ ..] if list["items"] == *one => {
                 self.add(one, definitions);
                 self.is_tuned = true;
                 // That a list or a range would do as well only distracts from a wrong value.
                 self.list = Some(Box::new(List::of(list, definitions)));
                 self.range = range.first().map(|range| Box::new(Self::of(range, definitions)));
             }
-            union => union.into_iter().flatten().for_each(|one| self.add(one, definitions)),
+            union => union.iter().for_each(|one| self.add(one, definitions)),
         }
-        for variant in schema["oneOf"].as_array().into_iter().flatten() {
+        for variant in items(&schema["oneOf"]) {
             match tag(variant) {
                 Some((name, content)) => {
-                    self.tagged.push((name.to_owned(), Self::of(content, definitions)));
+                    let content = Self::of(content, definitions);
+                    self.variant(name).content = Some(content);
                 }
                 None => self.add(variant, definitions),
             }
         }
-        let names: Vec<String> =
-            strings(&schema["const"]).chain(strings(&schema["enum"])).collect();
-        if names.is_empty() {
-            strings(&schema["type"]).for_each(|name| self.add_type(&name, schema, definitions));
+        let words: Vec<&str> =
+            [&schema["const"], &schema["enum"]].into_iter().flat_map(strings).collect();
+        if words.is_empty() {
+            strings(&schema["type"]).for_each(|name| self.add_type(name, schema, definitions));
         }
-        self.names.extend(names);
+        for word in words {
+            self.variant(word);
+        }
+    }
+
+    /// The variant called `name`, which is added if there is none.
+    fn variant(&mut self, name: &str) -> &mut Variant {
+        let known = self.variants.iter().position(|variant| variant.name == name);
+        let index = known.unwrap_or(self.variants.len());
+        if known.is_none() {
+            self.variants.push(Variant { name: name.to_owned(), content: None });
+        }
+        &mut self.variants[index]
     }
 
     fn add_type(&mut self, name: &str, schema: &Value, definitions: &Map<String, Value>) {
@@ -104,10 +135,10 @@ impl Form {
                 "true or false".into()
             }
             "number" | "integer" => {
-                let limits = Limits::of(schema, name == "integer");
-                self.number.insert(limits).in_words()
+                let limits: Limits = parsed(schema);
+                self.number.insert(Limits { is_whole: name == "integer", ..limits }).in_words()
             }
-            "string" => self.text.insert(Pattern::of(schema)).in_words(schema),
+            "string" => self.text.insert(parsed(schema)).in_words(),
             "array" => {
                 self.list = Some(Box::new(List::of(schema, definitions)));
                 "a list".into()
@@ -126,30 +157,23 @@ impl Form {
 
     /// In words: "a number above 0 or `mean-squared-distance`".
     pub fn expected(&self) -> String {
-        let names = self.names();
-        let names = (!names.is_empty()).then(|| one_of(names));
+        let names = (!self.variants.is_empty()).then(|| one_of(self.names()));
         self.words.iter().cloned().chain(names).collect::<Vec<String>>().join(" or ")
     }
 
-    /// All names, bare ones and tags.
-    pub fn names(&self) -> Vec<&str> {
-        let bare = self.names.iter().map(String::as_str);
-        let tags = self.tagged.iter().map(|(tag, _)| tag.as_str());
-        bare.chain(tags.filter(|tag| !self.has_name(tag))).collect()
+    /// The names of all variants.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variants.iter().map(|variant| variant.name.as_str())
     }
 
-    pub fn has_name(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known == name)
+    /// The variant called `name`.
+    pub fn named(&self, name: &str) -> Option<&Variant> {
+        self.variants.iter().find(|variant| variant.name == name)
     }
 
-    /// Whether the only texts are fixed words.
-    pub fn is_named(&self) -> bool {
-        self.text.is_none() && !self.names.is_empty()
-    }
-
-    /// What the variant called `name` holds.
-    pub fn tagged(&self, name: &str) -> Option<&Self> {
-        self.tagged.iter().find(|(tag, _)| tag == name).map(|(_, content)| content)
+    /// What the only key of a map holds, if it is called `name`.
+    pub fn content(&self, name: &str) -> Option<&Self> {
+        self.named(name)?.content.as_ref()
     }
 
     /// What a key of the map may hold.
@@ -159,34 +183,16 @@ impl Form {
 }
 
 impl Limits {
-    fn of(schema: &Value, is_whole: bool) -> Self {
-        let limit = |key: &str| schema[key].as_f64();
-        let largest = match schema["format"].as_str() {
-            Some("uint8") => u8::MAX.into(),
-            Some("uint16") => u16::MAX.into(),
-            Some("uint32") => u32::MAX.into(),
-            _ => u64::MAX.into(),
-        };
-        Self {
-            is_whole,
-            least: limit("minimum"),
-            most: limit("maximum"),
-            above: limit("exclusiveMinimum"),
-            below: limit("exclusiveMaximum"),
-            largest,
-        }
-    }
-
     /// The number in this type, if it is within the limits.
     pub fn number(&self, kind: &Kind) -> Option<Value> {
         let (float, whole) = both(kind)?;
         let is_within = float.is_finite()
-            && self.least.is_none_or(|least| float >= least)
-            && self.most.is_none_or(|most| float <= most)
-            && self.above.is_none_or(|above| float > above)
-            && self.below.is_none_or(|below| float < below);
+            && self.minimum.is_none_or(|least| float >= least)
+            && self.maximum.is_none_or(|most| float <= most)
+            && self.exclusive_minimum.is_none_or(|above| float > above)
+            && self.exclusive_maximum.is_none_or(|below| float < below);
         let number = match self.is_whole {
-            true if whole as f64 == float && whole <= self.largest => Number::from_i128(whole),
+            true if whole as f64 == float && whole <= self.largest() => Number::from_i128(whole),
             true => None,
             // Adding zero turns -0 into 0, which are one value and should be one text.
             false => Number::from_f64(float + 0.0),
@@ -196,41 +202,45 @@ impl Limits {
 
     /// The largest number of the type, if `kind` exceeds it and no maximum says more.
     pub fn exceeded(&self, kind: &Kind) -> Option<i128> {
-        let exceeds = both(kind).is_some_and(|(_, whole)| whole > self.largest);
-        (exceeds && self.is_whole && self.most.is_none()).then_some(self.largest)
+        let exceeds = both(kind).is_some_and(|(_, whole)| whole > self.largest());
+        (exceeds && self.is_whole && self.maximum.is_none()).then(|| self.largest())
+    }
+
+    fn largest(&self) -> i128 {
+        match self.format.as_str() {
+            "uint8" => u8::MAX.into(),
+            "uint16" => u16::MAX.into(),
+            "uint32" => u32::MAX.into(),
+            _ => u64::MAX.into(),
+        }
     }
 
     fn in_words(&self) -> String {
         let noun = if self.is_whole { "a whole number" } else { "a number" };
-        if let (Some(least), Some(most)) = (self.least, self.most) {
+        if let (Some(least), Some(most)) = (self.minimum, self.maximum) {
             return format!("{noun} from {least} to {most}");
         }
-        let low = self.least.map(|least| format!(" of at least {least}"));
-        let low = low.or_else(|| self.above.map(|above| format!(" above {above}")));
-        let high = self.most.map(|most| format!(" at most {most}"));
-        let high = high.or_else(|| self.below.map(|below| format!(" below {below}")));
-        let and = if low.is_some() && high.is_some() { " and" } else { "" };
-        format!("{noun}{}{and}{}", low.unwrap_or_default(), high.unwrap_or_default())
+        let bounds = [
+            self.minimum.map(|least| format!("of at least {least}")),
+            self.exclusive_minimum.map(|above| format!("above {above}")),
+            self.maximum.map(|most| format!("at most {most}")),
+            self.exclusive_maximum.map(|below| format!("below {below}")),
+        ];
+        let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+        format!("{noun} {}", bounds.join(" and ")).trim_end().to_owned()
     }
 }
 
 impl Pattern {
-    fn of(schema: &Value) -> Self {
-        Self {
-            regex: schema["pattern"].as_str().map(str::to_owned),
-            least: size(schema, "minLength").unwrap_or(0),
-        }
-    }
-
     pub fn admits(&self, text: &str) -> bool {
         let matches =
             |regex: &String| regex::Regex::new(regex).is_ok_and(|regex| regex.is_match(text));
-        text.chars().count() >= self.least && self.regex.as_ref().is_none_or(matches)
+        text.chars().count() >= self.min_length && self.regex.as_ref().is_none_or(matches)
     }
 
-    fn in_words(&self, schema: &Value) -> String {
-        match (schema["patternErrorMessage"].as_str(), &self.regex, self.least) {
-            (Some(words), ..) => words.to_owned(),
+    fn in_words(&self) -> String {
+        match (&self.words, &self.regex, self.min_length) {
+            (Some(words), ..) => words.clone(),
             (None, Some(regex), _) => format!("a string that matches `{regex}`"),
             (None, None, 1..) => "a string that is not empty".into(),
             (None, None, 0) => "a string".into(),
@@ -240,23 +250,19 @@ impl Pattern {
 
 impl List {
     fn of(schema: &Value, definitions: &Map<String, Value>) -> Self {
-        Self {
-            items: Form::of(&schema["items"], definitions),
-            is_unique: schema["uniqueItems"] == true,
-            least: size(schema, "minItems").unwrap_or(0),
-            most: size(schema, "maxItems").unwrap_or(usize::MAX),
-        }
+        Self { items: Form::of(&schema["items"], definitions), ..parsed(schema) }
     }
 
     /// What length it should have, if `length` is none.
     pub fn wrong_length(&self, length: usize) -> Option<String> {
+        let (least, most) = (self.min_items, self.max_items.unwrap_or(usize::MAX));
         let (bound, limit) = match length {
-            _ if self.least == self.most => ("exactly", self.least),
-            _ if length < self.least => ("at least", self.least),
-            _ => ("at most", self.most),
+            _ if (least..=most).contains(&length) => return None,
+            _ if least == most => ("exactly", least),
+            _ if length < least => ("at least", least),
+            _ => ("at most", most),
         };
-        let is_right = (self.least..=self.most).contains(&length);
-        (!is_right).then(|| format!("{bound} {}", counted(limit, "item")))
+        Some(format!("{bound} {}", counted(limit, "item")))
     }
 }
 
@@ -267,7 +273,7 @@ impl Keys {
         let others = Some(&schema["additionalProperties"]).filter(|others| others.is_object());
         Self {
             known: properties.map(|(name, schema)| (name.clone(), form(schema))).collect(),
-            required: strings(&schema["required"]).collect(),
+            required: strings(&schema["required"]).map(str::to_owned).collect(),
             others: others.map(|schema| Box::new(form(schema))),
         }
     }
@@ -287,7 +293,7 @@ impl Keys {
 pub(super) fn tag(variant: &Value) -> Option<(&str, &Value)> {
     let mut properties = variant["properties"].as_object()?.iter();
     let (name, content) = properties.next()?;
-    let is_tag = variant["required"].as_array()?.iter().eq([name.as_str()]);
+    let is_tag = strings(&variant["required"]).eq([name.as_str()]);
     (is_tag && properties.next().is_none()).then_some((name, content))
 }
 
@@ -300,12 +306,18 @@ fn both(kind: &Kind) -> Option<(f64, i128)> {
     }
 }
 
-fn size(schema: &Value, key: &str) -> Option<usize> {
-    schema[key].as_u64().and_then(|size| usize::try_from(size).ok())
+/// What a schema says of one type.
+fn parsed<T: serde::de::DeserializeOwned>(schema: &Value) -> T {
+    serde_json::from_value(schema.clone()).expect("a schema of the program's own types")
+}
+
+/// The items of an array; none for anything else.
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// A string, or the strings in an array.
-fn strings(value: &Value) -> impl Iterator<Item = String> {
+fn strings(value: &Value) -> impl Iterator<Item = &str> {
     let items = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-    items.iter().filter_map(|item| Some(item.as_str()?.to_owned()))
+    items.iter().filter_map(Value::as_str)
 }

@@ -23,7 +23,7 @@ mod types;
 
 pub use candidates::Candidates;
 pub use factor::{Factor, Pivoted};
-pub use problem::{Place, Problem, Source, SpecError};
+pub use problem::{Place, Problem, SpecError, SpecText};
 pub use read::load;
 pub use schema::{schema, schema_text};
 pub use types::{
@@ -38,8 +38,6 @@ pub use crate::data::{
 
 use std::sync::Arc;
 
-use check::Checker;
-use form::Form;
 use node::Kind;
 
 /// A spec without problems that can be found without data.
@@ -49,37 +47,28 @@ pub struct Spec {
     /// One per method of the experiment.
     pub methods: Arc<[Candidates]>,
     /// For problems that show only later, such as a parameter too large for a dataset.
-    pub source: Source,
+    pub text: SpecText,
 }
 
 impl Spec {
     /// An experiment that was read and checked before; there is no text to point at.
     pub fn of(experiment: Experiment) -> Result<Self, String> {
         let methods = experiment.methods.iter().map(Candidates::of).collect::<Result<_, _>>()?;
-        let source = Source::new(&experiment.name, "");
-        Ok(Self { experiment, methods, source })
+        let text = SpecText::new(&experiment.name, "");
+        Ok(Self { experiment, methods, text })
     }
 }
 
 /// Reads a spec from `text`; `name` is the file's name in messages.
 pub fn parse(text: &str, name: &str) -> Result<Spec, SpecError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let source = Source::new(name, text);
-    let root = node::parse(text).map_err(|problem| source.error(vec![*problem]))?;
-    if matches!(root.kind, Kind::Null) {
+    let mut source = SpecText::new(name, text);
+    source.root = node::parse(text).map_err(|problem| source.error(vec![*problem]))?;
+    if matches!(source.root.kind, Kind::Null) {
         let message = "the file holds no experiment, expected at least the keys `name`, `datasets` and `methods`";
-        return Err(source.error(vec![Problem::new(root.at, message)]));
+        return Err(source.error(vec![source.problem(&[], message, None)]));
     }
-    let schema = schema();
-    let definitions = schema["$defs"].as_object().expect("the schema has definitions");
-    let form = Form::of(&schema, definitions);
-    let mut checker = Checker::default();
-    let value = checker.value(&root, &form);
-    match resolve::resolve(&root, value, &form, checker.problems) {
-        Ok((experiment, methods)) => {
-            let source = source.with_root(root);
-            Ok(Spec { experiment, methods: methods.into(), source })
-        }
-        Err(problems) => Err(source.error(problems)),
-    }
+    let (experiment, methods) =
+        resolve::resolve(&source).map_err(|problems| source.error(problems))?;
+    Ok(Spec { experiment, methods: methods.into(), text: source })
 }

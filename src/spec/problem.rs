@@ -69,19 +69,16 @@ impl Problem {
 
 /// A spec as it was read, for problems that show only later.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SpecText {
     file: Arc<NamedSource<String>>,
-    root: Node,
+    pub(super) root: Node,
 }
 
-impl Source {
+impl SpecText {
+    /// Without a tree yet.
     pub(super) fn new(name: &str, text: &str) -> Self {
         let root = Node { kind: Kind::Null, at: Place::default() };
         Self { file: Arc::new(NamedSource::new(name, text.to_owned())), root }
-    }
-
-    pub(super) fn with_root(self, root: Node) -> Self {
-        Self { root, ..self }
     }
 
     /// The file's name as the user gave it.
@@ -89,21 +86,15 @@ impl Source {
         self.file.name()
     }
 
-    /// The text of the spec.
-    pub fn text(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         self.file.inner()
     }
 
-    /// A problem at a path of keys and indices (from 0), such as `["splits", "repeats"]`. After the
-    /// index of a method or dataset its name may be left out: `["methods", "2", "d"]`. What the
-    /// file does not spell out is reported at the nearest thing around it that it does.
-    pub fn problem(
-        &self,
-        path: &[&str],
-        message: impl Into<String>,
-        help: impl Into<Option<String>>,
-    ) -> Problem {
-        let mut node = &self.root;
+    /// The place of a path of keys and indices (from 0), such as `["splits", "repeats"]`. After the index of a
+    /// method or dataset its name may be left out: `["methods", "2", "d"]`. What the file does not spell out is at
+    /// the nearest thing around it that it does.
+    pub(super) fn place(&self, path: &[&str]) -> Place {
+        let (mut node, mut is_item) = (&self.root, false);
         for step in path {
             let inner = match node.entries() {
                 [only] if only.key != *step => only.value.get(step),
@@ -111,20 +102,34 @@ impl Source {
             };
             let item = || node.items().get(step.parse::<usize>().ok()?);
             match node.get(step).or(inner).or_else(item) {
-                Some(found) => node = found,
+                Some(found) => (is_item, node) = (!node.items().is_empty(), found),
                 None => break,
             }
         }
-        let at = match node.entries() {
-            // A block map begins with its first key; pointing at nothing helps nobody.
-            [first, ..] if node.at.length == 0 => first.key_at,
+        match node.entries() {
+            // A block map has no place but its first key, and an entry of a list is known by its key.
+            [first, ..] if is_item || node.at.length == 0 => first.key_at,
             _ => node.at,
-        };
-        Problem::new(at, message).help(help)
+        }
+    }
+
+    /// A problem at the place of a path.
+    pub fn problem(
+        &self,
+        path: &[&str],
+        message: impl Into<String>,
+        help: impl Into<Option<String>>,
+    ) -> Problem {
+        Problem::new(self.place(path), message).help(help)
+    }
+
+    /// An error if there are problems.
+    pub fn refuse(&self, problems: Vec<Problem>) -> Result<(), SpecError> {
+        if problems.is_empty() { Ok(()) } else { Err(self.error(problems)) }
     }
 
     /// These problems, of which there must be one, as an error.
-    pub fn error(&self, problems: Vec<Problem>) -> SpecError {
+    pub(super) fn error(&self, problems: Vec<Problem>) -> SpecError {
         SpecError::new(Arc::clone(&self.file), problems)
     }
 }
@@ -149,8 +154,8 @@ impl SpecError {
     }
 
     /// A problem with a file as a whole.
-    pub(super) fn of_file(name: &str, message: impl Into<String>, help: Option<String>) -> Self {
-        let problem = Problem { place: None, message: message.into(), help, also: None };
+    pub(super) fn of_file(name: &str, message: String, help: Option<String>) -> Self {
+        let problem = Problem { place: None, message, help, also: None };
         Self::new(Arc::new(NamedSource::new(name, String::new())), vec![problem])
     }
 
@@ -161,9 +166,8 @@ impl SpecError {
 
     /// One line per problem, for logs and pipes.
     pub fn plain(&self) -> String {
-        let mut lines: Vec<String> = self.problems.iter().map(|one| self.sentence(one)).collect();
-        lines.extend(self.omission());
-        lines.join("\n") + "\n"
+        let lines = self.problems.iter().map(|problem| self.sentence(problem) + "\n");
+        lines.collect::<String>() + &self.omission()
     }
 
     /// With snippets of the file, for a terminal of `width` columns.
@@ -173,12 +177,8 @@ impl SpecError {
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_width(width.max(40))
             .with_context_lines(1);
-        let shown = self.problems.iter().map(|problem| match problem.place {
-            Some(place) => self.snippet(problem, place, &handler),
-            None => self.sentence(problem) + "\n",
-        });
-        let text = shown.collect::<Vec<String>>().join("\n");
-        self.omission().map_or(text.clone(), |line| text + &line + "\n")
+        let shown = self.problems.iter().map(|problem| self.snippet(problem, &handler));
+        shown.collect::<Vec<String>>().join("\n") + &self.omission()
     }
 
     /// Everything in one line: `file:line:column: message; help`.
@@ -189,22 +189,26 @@ impl SpecError {
         format!("{}{place}: {message}{help}", self.file.name())
     }
 
-    fn snippet(&self, problem: &Problem, at: Place, handler: &GraphicalReportHandler) -> String {
-        let here = at.label(problem.also.map(|_| "here"));
-        let also = problem.also.map(|(place, label)| place.label(Some(label)));
-        let mut diagnostic =
-            MietteDiagnostic::new(&problem.message).with_labels([here].into_iter().chain(also));
-        diagnostic.help.clone_from(&problem.help);
-        let report = Report::new(diagnostic).with_source_code(Arc::clone(&self.file));
-        let mut text = String::new();
-        match handler.render_report(&mut text, report.as_ref()) {
-            Ok(()) => text,
-            Err(_) => self.sentence(problem) + "\n",
-        }
+    fn snippet(&self, problem: &Problem, handler: &GraphicalReportHandler) -> String {
+        let rendered = problem.place.and_then(|at| {
+            let here = at.label(problem.also.map(|_| "here"));
+            let also = problem.also.map(|(place, label)| place.label(Some(label)));
+            let mut diagnostic =
+                MietteDiagnostic::new(&problem.message).with_labels([here].into_iter().chain(also));
+            diagnostic.help.clone_from(&problem.help);
+            let report = Report::new(diagnostic).with_source_code(Arc::clone(&self.file));
+            let mut text = String::new();
+            handler.render_report(&mut text, report.as_ref()).ok().map(|()| text)
+        });
+        rendered.unwrap_or_else(|| self.sentence(problem) + "\n")
     }
 
-    fn omission(&self) -> Option<String> {
-        (self.omitted > 0).then(|| format!("and {}", counted(self.omitted, "more problem")))
+    /// A line that counts the problems that are not shown, if there are any.
+    fn omission(&self) -> String {
+        match self.omitted {
+            0 => String::new(),
+            more => format!("and {}\n", counted(more, "more problem")),
+        }
     }
 }
 

@@ -15,47 +15,45 @@ const LARGEST: u64 = 1 << 20;
 /// Reads the spec at `path`.
 pub fn load(path: &Path) -> Result<Spec, SpecError> {
     let name = path.display().to_string();
-    let fail = |message: String, help| SpecError::of_file(&name, message, help);
-    let bytes = read(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => fail("there is no such file".into(), other_file(path)),
-        ErrorKind::IsADirectory => {
-            let message = "this is a folder, expected the YAML file of an experiment";
-            fail(message.into(), None)
+    let fail = |message: String| Err(SpecError::of_file(&name, message, None));
+    let bytes = match read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let message = "there is no such file".to_owned();
+            return Err(SpecError::of_file(&name, message, other_file(path)));
         }
-        _ => fail(format!("cannot be read: {error}"), None),
-    })?;
+        Err(error) if error.kind() == ErrorKind::IsADirectory => {
+            return fail("this is a folder, expected the YAML file of an experiment".into());
+        }
+        Err(error) => return fail(format!("cannot be read: {error}")),
+    };
     if bytes.len() as u64 > LARGEST {
-        let message = format!(
-            "the file is larger than {} KiB, expected the YAML file of an experiment",
-            LARGEST >> 10
-        );
-        return Err(fail(message, None));
+        let largest = LARGEST >> 10;
+        return fail(format!(
+            "the file is larger than {largest} KiB, expected the YAML file of an experiment"
+        ));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
-        fail(format!("the file is not UTF-8 text, the first bad byte is in line {line}"), None)
-    })?;
-    parse(&text, &name)
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => parse(text, &name),
+        Err(error) => {
+            let valid = &bytes[..error.valid_up_to()];
+            let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+            fail(format!("the file is not UTF-8 text, the first bad byte is in line {line}"))
+        }
+    }
 }
 
 /// The file's bytes, at most one more than [`LARGEST`].
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// A spec of the same folder whose name, with or without its extension, is close to that of `path`.
 fn other_file(path: &Path) -> Option<String> {
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let folder = path.parent().filter(|parent| *parent != Path::new(""));
+    let folder = folder.unwrap_or(Path::new("."));
     let Ok(entries) = fs::read_dir(folder) else {
         let folder = name_of(&folder.display().to_string());
         return Some(format!("the folder {folder} cannot be read"));
@@ -64,13 +62,13 @@ fn other_file(path: &Path) -> Option<String> {
     let is_spec = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
     let mut names: Vec<String> = names.filter(is_spec).collect();
     names.sort();
-    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
     let wanted = path.file_name()?.to_string_lossy();
+    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
     let stems: Vec<String> = names.iter().map(|name| stem(name)).collect();
-    let by_stem = || {
-        let found = closest(&stem(&wanted), stems.iter().map(String::as_str))?;
-        names.get(stems.iter().position(|stem| stem == found)?).map(String::as_str)
-    };
-    let found = closest(&wanted, names.iter().map(String::as_str)).or_else(by_stem)?;
+    let by_name = closest(&wanted, names.iter().map(String::as_str));
+    let found = by_name.or_else(|| {
+        let meant = closest(&stem(&wanted), stems.iter().map(String::as_str))?;
+        names.iter().map(String::as_str).find(|name| stem(name) == meant)
+    })?;
     Some(did_you_mean(&path.with_file_name(found).display().to_string()))
 }

@@ -1,30 +1,32 @@
 //! From checked JSON to an [`Experiment`]: names and labels resolved, methods configured, and all the
 //! checks that no schema can express.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::DatasetSpec;
 use super::candidates::Candidates;
+use super::check::Checker;
 use super::form::Form;
-use super::node::{Kind, Node};
+use super::node::Node;
 use super::phrase::{did_you_mean, name_of, one_of};
-use super::problem::{Place, Problem};
-use super::schema::{FILES, LABEL};
+use super::problem::{Place, Problem, SpecText};
+use super::schema::{FILES, LABEL, schema};
 use super::types::{Experiment, MethodSpec};
 use crate::paper;
 use crate::wording::{closest, counted};
 
-/// Resolves the normal form `value` of the tree `root`. Entries in which there are `problems` are skipped, so
-/// that one run reports as much as can be known.
-pub(super) fn resolve(
-    root: &Node,
-    mut value: Value,
-    form: &Form,
-    problems: Vec<Problem>,
-) -> Result<(Experiment, Vec<Candidates>), Vec<Problem>> {
-    let mut resolver = Resolver { root, value: &value, form, problems };
+/// The experiment that `text` describes, and the points of its methods. Entries in which there are problems are
+/// skipped, so that one run reports as much as can be known.
+pub(super) fn resolve(text: &SpecText) -> Result<(Experiment, Vec<Candidates>), Vec<Problem>> {
+    let schema = schema();
+    let definitions = schema["$defs"].as_object().expect("the schema has definitions");
+    let form = Form::of(&schema, definitions);
+    let mut checker = Checker::default();
+    let mut value = checker.value(&text.root, &form);
+    let problems = checker.problems;
+    let mut resolver = Resolver { text, value: &value, form: &form, problems };
     let datasets = resolver.datasets();
     let (methods, candidates) = resolver.methods();
     let against = resolver.against(&methods);
@@ -38,13 +40,14 @@ pub(super) fn resolve(
     if let Some(against) = against {
         value["compare"]["against"] = json!(against);
     }
-    let experiment = serde_json::from_value(value)
-        .map_err(|error| vec![Problem::new(root.at, format!("not a valid experiment: {error}"))])?;
+    let experiment = serde_json::from_value(value).map_err(|error| {
+        vec![text.problem(&[], format!("not a valid experiment: {error}"), None)]
+    })?;
     Ok((experiment, candidates))
 }
 
 pub(super) struct Resolver<'a> {
-    pub root: &'a Node,
+    pub text: &'a SpecText,
     pub value: &'a Value,
     /// Of a spec.
     pub form: &'a Form,
@@ -52,58 +55,47 @@ pub(super) struct Resolver<'a> {
 }
 
 /// An entry of `methods` or `datasets`.
-pub(super) struct Named<'a> {
+pub(super) struct Entry<'a> {
+    list: &'a str,
+    index: String,
     pub name: &'a str,
-    pub at: Place,
-    /// Missing if only the name is given.
-    options: Option<&'a Node>,
-    pub values: Map<String, Value>,
+    pub options: &'a Value,
 }
 
-impl Named<'_> {
-    /// Where `option` is given, or else the name.
-    pub fn place(&self, option: &str) -> Place {
-        self.option(option).map_or(self.at, |node| node.at)
-    }
-
-    pub fn option(&self, option: &str) -> Option<&Node> {
-        self.options?.get(option)
-    }
-
+impl Entry<'_> {
     pub fn subject(&self, option: &str) -> String {
         format!("{} of {}", name_of(option), name_of(self.name))
     }
 }
 
 impl<'a> Resolver<'a> {
-    /// The entries of the list under `key`; nothing in place of those with a problem.
-    fn entries(&self, key: &str) -> Vec<Option<Named<'a>>> {
-        let nodes = self.root.get(key).map_or(&[][..], Node::items);
-        let values = self.value[key].as_array().map_or(&[][..], Vec::as_slice);
-        let entry = |(node, value): (&'a Node, &'a Value)| {
-            let (name, values) = value.as_object()?.iter().next()?;
-            let first = node.entries().first();
-            Some(Named {
-                name,
-                at: first.map_or(node.at, |entry| entry.key_at),
-                options: first.map(|entry| &entry.value),
-                values: values.as_object().cloned().unwrap_or_default(),
-            })
+    /// The entries of the list under `key` without those that have a problem.
+    fn entries(&self, list: &'a str) -> Vec<Entry<'a>> {
+        let values = self.value[list].as_array().map_or(&[][..], Vec::as_slice);
+        let entry = |(index, value): (usize, &'a Value)| {
+            let (name, options) = value.as_object()?.iter().next()?;
+            Some(Entry { list, index: index.to_string(), name, options })
         };
-        nodes.iter().zip(values).map(entry).collect()
+        values.iter().enumerate().filter_map(entry).collect()
+    }
+
+    /// Where an option of an entry is given, or an item of it; else where the entry is.
+    pub fn place(&self, entry: &Entry<'_>, option: &[&str]) -> Place {
+        self.text.place(&[&[entry.list, &entry.index], option].concat())
     }
 
     /// Whether all methods are known, so that one can say which are not.
     fn has_all_methods(&self) -> bool {
-        self.entries("methods").iter().all(Option::is_some)
+        let methods = self.value["methods"].as_array();
+        methods.is_none_or(|methods| methods.iter().all(Value::is_object))
     }
 
     fn datasets(&mut self) -> Vec<DatasetSpec> {
         let mut datasets = Vec::new();
-        let mut seen: HashMap<String, Place> = HashMap::new();
-        for entry in self.entries("datasets").into_iter().flatten() {
+        let mut places: HashMap<String, Place> = HashMap::new();
+        for entry in self.entries("datasets") {
             let is_own = entry.name == FILES;
-            let at = if is_own { entry.place("name") } else { entry.at };
+            let at = self.place(&entry, if is_own { &["name"] } else { &[] });
             let dataset = match dataset(&entry) {
                 Ok(dataset) => dataset,
                 Err(error) => {
@@ -113,15 +105,12 @@ impl<'a> Resolver<'a> {
                 }
             };
             let name = dataset.name().into_owned();
-            if let Some(&first) = seen.get(&name) {
-                let (name, line) = (name_of(&name), first.line);
-                let message = format!("two datasets are called {name}, the first in line {line}");
+            if let Some(&first) = places.get(&name) {
                 let help = is_own.then(|| "give one of them another `name`".to_owned());
-                let problem = Problem::new(at, message).also(first, "first named here");
+                let problem = same_name("datasets are called", &name, at, first);
                 self.problems.push(problem.help(help));
-            } else {
-                seen.insert(name, at);
             }
+            places.entry(name).or_insert(at);
             datasets.push(dataset);
         }
         datasets
@@ -129,10 +118,10 @@ impl<'a> Resolver<'a> {
 
     /// The method entries, and the points of those without problems.
     fn methods(&mut self) -> (Vec<MethodSpec>, Vec<Candidates>) {
-        let mut specs = Vec::new();
-        let mut labels: HashMap<String, Place> = HashMap::new();
+        let mut specs: Vec<MethodSpec> = Vec::new();
+        let mut places: HashMap<String, Place> = HashMap::new();
         let mut known: Vec<(Place, String, Candidates)> = Vec::new();
-        for entry in self.entries("methods").into_iter().flatten() {
+        for entry in self.entries("methods") {
             let before = self.problems.len();
             let spec = self.method(&entry);
             let points = match self.problems.len() == before {
@@ -140,68 +129,59 @@ impl<'a> Resolver<'a> {
                 false => None,
             };
             let label = spec.label.clone().unwrap_or_default();
+            let (at, label_at) = (self.place(&entry, &[]), self.place(&entry, &[LABEL]));
             specs.push(spec);
-            let same = points.as_ref().and_then(|points| {
-                let (at, label, _) = known.iter().find(|(.., other)| other.is_same(points))?;
-                Some((*at, label))
-            });
-            if let Some(&first) = labels.get(&label) {
-                let (name, line) = (name_of(&label), first.line);
-                let message = format!("two methods are labelled {name}, the first in line {line}");
-                let problem = Problem::new(entry.place(LABEL), message);
+            let same = points
+                .as_ref()
+                .and_then(|points| known.iter().find(|(.., other)| other.is_same(points)));
+            if let Some(&first) = places.get(&label) {
+                let problem = same_name("methods are labelled", &label, label_at, first);
                 let help = "give one of them a `label` of its own".to_owned();
-                self.problems.push(problem.also(first, "first named here").help(help));
-            } else if let Some((first, theirs)) = same {
+                self.problems.push(problem.help(help));
+            } else if let Some((first, theirs, _)) = same {
                 // Its cells would be the same cells, whatever it is labelled.
+                let (line, theirs) = (first.line, name_of(theirs));
                 let message = format!(
-                    "this is the method of line {} with the same parameters, labelled {} there",
-                    first.line,
-                    name_of(theirs)
+                    "this is the method of line {line} with the same parameters, labelled {theirs} there"
                 );
-                let problem = Problem::new(entry.at, message).also(first, "first given here");
+                let problem = Problem::new(at, message).also(*first, "first given here");
                 let help = "remove one of the two or change a parameter".to_owned();
                 self.problems.push(problem.help(help));
             }
-            labels.entry(label.clone()).or_insert_with(|| entry.place(LABEL));
-            known.extend(points.map(|points| (entry.at, label, points)));
+            places.entry(label.clone()).or_insert(label_at);
+            known.extend(points.map(|points| (at, label, points)));
         }
         (specs, known.into_iter().map(|(.., points)| points).collect())
     }
 
     /// Refuses a table that the paper does not have.
     fn check_table(&mut self) {
-        let node = self.root.get("reproduces").and_then(|node| node.get("table"));
         let table = self.value["reproduces"]["table"].as_u64();
-        let (Some(node), Some(table)) = (node, table) else {
-            return;
-        };
         // Tables of the appendix have no number that `reproduces` could name.
-        let known = paper::tables().iter().filter(|known| known.table.parse::<u32>().is_ok());
-        let known: Vec<&str> = known.map(|known| known.table.as_ref()).collect();
-        if !known.contains(&table.to_string().as_str()) {
+        let known = paper::tables().iter().map(|known| -> &str { &known.table });
+        let known: Vec<&str> = known.filter(|table| table.parse::<u32>().is_ok()).collect();
+        if let Some(table) = table
+            && !known.contains(&table.to_string().as_str())
+        {
+            let expected = one_of(known);
             let message = format!(
-                "`reproduces.table` is {table}, which is no table of the paper known here, \
-                 expected {}",
-                one_of(known)
+                "`reproduces.table` is {table}, which is no table of the paper known here, expected {expected}"
             );
-            self.problems.push(Problem::new(node.at, message));
+            self.problems.push(self.text.problem(&["reproduces", "table"], message, None));
         }
     }
 
     /// The label of the method to compare with.
     fn against(&mut self, methods: &[MethodSpec]) -> Option<String> {
-        let node = self.root.get("compare")?.get("against")?;
-        let Kind::Text(against) = &node.kind else {
-            return None;
-        };
+        let against = self.value["compare"]["against"].as_str()?;
         if !self.has_all_methods() {
             return None;
         }
         let labels = || methods.iter().filter_map(|method| method.label.as_ref());
         if labels().any(|label| label == against) {
-            return Some(against.clone());
+            return Some(against.to_owned());
         }
-        let meant: Vec<_> = methods.iter().filter(|method| method.method == *against).collect();
+        let meant: Vec<_> = methods.iter().filter(|method| method.method == against).collect();
         let (which, expected, help) = match meant.as_slice() {
             [only] => return only.label.clone(),
             [] => {
@@ -209,51 +189,57 @@ impl<'a> Resolver<'a> {
                 let mut known: Vec<&str> = names().collect();
                 known.dedup();
                 let meant = closest(against, names().chain(labels().map(String::as_str)));
-                let which = "is no method of this experiment".to_owned();
-                (which, one_of(known), meant.map(did_you_mean))
+                ("is no method of this experiment".into(), known, meant.map(did_you_mean))
             }
             several => {
                 let labels = several.iter().filter_map(|method| method.label.as_deref());
-                (format!("stands for {}", counted(several.len(), "method")), one_of(labels), None)
+                (format!("stands for {}", counted(several.len(), "method")), labels.collect(), None)
             }
         };
-        let against = name_of(against);
+        let (against, expected) = (name_of(against), one_of(expected));
         let message = format!("`compare.against` is {against}, which {which}, expected {expected}");
-        self.problems.push(Problem::new(node.at, message).help(help));
+        self.problems.push(self.text.problem(&["compare", "against"], message, help));
         None
     }
 
     /// Every method that is to be submitted apart is one of the experiment's.
     fn check_slurm(&mut self, methods: &[MethodSpec]) {
-        let named = self.root.get("slurm").and_then(|slurm| slurm.get("methods"));
+        let named = self.text.root.get("slurm").and_then(|slurm| slurm.get("methods"));
         if !self.has_all_methods() {
             return;
         }
         let labels = methods.iter().filter_map(|method| method.label.as_deref());
         let names = methods.iter().map(|method| method.method.as_str()).chain(labels);
-        let names: Vec<&str> = names.collect();
-        let mut known = names.clone();
-        known.sort_unstable();
-        known.dedup();
-        for entry in named.map_or(&[][..], Node::entries) {
-            if !known.contains(&entry.key.as_str()) {
-                let message = format!(
-                    "`slurm.methods` names {}, which is no method of this experiment, expected {}",
-                    name_of(&entry.key),
-                    one_of(known.iter().copied())
-                );
-                let meant = closest(&entry.key, names.iter().copied()).map(did_you_mean);
-                self.problems.push(Problem::new(entry.key_at, message).help(meant));
-            }
+        let known: BTreeSet<&str> = names.clone().collect();
+        let entries = named.map_or(&[][..], Node::entries).iter();
+        for entry in entries.filter(|entry| !known.contains(entry.key.as_str())) {
+            let message = format!(
+                "`slurm.methods` names {}, which is no method of this experiment, expected {}",
+                name_of(&entry.key),
+                one_of(known.iter().copied())
+            );
+            // Of a name and a label that are equally close, the name.
+            let meant = closest(&entry.key, names.clone()).map(did_you_mean);
+            self.problems.push(Problem::new(entry.key_at, message).help(meant));
         }
     }
 }
 
-fn dataset(entry: &Named<'_>) -> Result<DatasetSpec, serde_json::Error> {
-    let values = Value::Object(entry.values.clone());
+/// Two entries of one name; `are` is "datasets are called" or alike.
+fn same_name(are: &str, name: &str, at: Place, first: Place) -> Problem {
+    let message = format!("two {are} {}, the first in line {}", name_of(name), first.line);
+    Problem::new(at, message).also(first, "first named here")
+}
+
+fn dataset(entry: &Entry<'_>) -> Result<DatasetSpec, serde_json::Error> {
+    // Nothing after the name is no option.
+    let options = match entry.options {
+        Value::Null => json!({}),
+        options => options.clone(),
+    };
     if entry.name == FILES {
-        return serde_json::from_value(values).map(DatasetSpec::Files);
+        return serde_json::from_value(options).map(DatasetSpec::Files);
     }
-    let options = serde_json::from_value(values)?;
+    let options = serde_json::from_value(options)?;
     Ok(DatasetSpec::Registered { name: entry.name.to_owned(), options })
 }

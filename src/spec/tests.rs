@@ -141,7 +141,7 @@ fn anchors_byte_order_marks_and_windows_lines_are_fine() {
 
 #[test]
 fn later_problems_point_into_the_file() {
-    let source = sound(SOUND).source;
+    let source = sound(SOUND).text;
     let place = |path: &[&str]| {
         let error = source.error(vec![source.problem(path, "m", None)]);
         error.to_string().trim_end_matches(": m").to_owned()

@@ -30,7 +30,7 @@ pub use separability::{knn_accuracy, silhouette};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use tally::WinTieLoss;
 pub use tsne::tsne;
-pub use welch::{Reproduction, Sample, Welch, welch};
+pub use welch::{Reproduction, Sample, welch};
 
 /// Accuracies in percent that are closer than this are the same but for rounding.
 pub const SAME: f64 = 1e-9;

@@ -17,11 +17,11 @@ use super::{level, mean, standard_deviation};
 /// A two-sided t-test of "the mean difference is zero".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TTest {
-    /// How many differences went in, J.
-    pub n: usize,
     pub mean_difference: f64,
     /// Of the mean difference; 0 if all differences are the same.
     pub standard_error: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
     /// 0 if all differences are zero, infinite if they all equal another number.
     pub t: f64,
     /// Two-sided; 1 if all differences are zero, 0 if they all equal another number.
@@ -29,11 +29,22 @@ pub struct TTest {
 }
 
 impl TTest {
-    /// The confidence interval of the mean difference, `mean ± t_{J-1} standard_error`, that holds
-    /// the true one with probability `level`; `None` unless `0 < level < 1`.
+    /// `None` if the degrees of freedom are not positive.
+    pub(super) fn new(mean_difference: f64, standard_error: f64, freedom: f64) -> Option<Self> {
+        let t = ratio(mean_difference, standard_error);
+        Some(Self { mean_difference, standard_error, freedom, t, p: two_sided(t, freedom)? })
+    }
+
+    /// The confidence interval of the mean difference, `mean ± t standard_error`, that holds the true one with
+    /// probability `level`; `None` unless `0 < level < 1`.
     pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
-        let reach = quantile(level, (self.n - 1) as f64)? * self.standard_error;
+        let reach = quantile(level, self.freedom)? * self.standard_error;
         Some((self.mean_difference - reach, self.mean_difference + reach))
+    }
+
+    /// The smallest difference that a test at `level` would have found with deviations like these.
+    pub fn smallest_seen(&self, level: f64) -> Option<f64> {
+        Some(quantile(1.0 - level, self.freedom)? * self.standard_error)
     }
 }
 
@@ -61,8 +72,7 @@ pub fn corrected_t(differences: &[f64], test_to_train: f64) -> Option<TTest> {
     let deviation = standard_deviation(differences)?;
     let mean_difference = mean(differences)?;
     let standard_error = deviation * (1.0 / n as f64 + test_to_train).sqrt();
-    let t = ratio(mean_difference, standard_error);
-    Some(TTest { n, mean_difference, standard_error, t, p: two_sided(t, (n - 1) as f64)? })
+    TTest::new(mean_difference, standard_error, (n - 1) as f64)
 }
 
 /// Cohen's d of paired samples, `mean(d) / sd(d)`; degenerate cases as in [`TTest::t`].
@@ -71,7 +81,7 @@ pub fn cohens_dz(differences: &[f64]) -> Option<f64> {
 }
 
 /// `mean / spread`, where no spread means 0 for no difference and infinity for a constant one.
-pub(super) fn ratio(mean: f64, spread: f64) -> f64 {
+fn ratio(mean: f64, spread: f64) -> f64 {
     if mean == 0.0 {
         0.0
     } else if spread == 0.0 {
@@ -82,7 +92,7 @@ pub(super) fn ratio(mean: f64, spread: f64) -> f64 {
 }
 
 /// The two-sided quantile of Student's distribution: `P(|T| <= q) = level`.
-pub(super) fn quantile(level: f64, freedom: f64) -> Option<f64> {
+fn quantile(level: f64, freedom: f64) -> Option<f64> {
     if !(level > 0.0 && level < 1.0) {
         return None;
     }
@@ -90,7 +100,7 @@ pub(super) fn quantile(level: f64, freedom: f64) -> Option<f64> {
     Some(distribution.inverse_cdf(0.5 + level / 2.0))
 }
 
-pub(super) fn two_sided(t: f64, freedom: f64) -> Option<f64> {
+fn two_sided(t: f64, freedom: f64) -> Option<f64> {
     if t.is_infinite() {
         return Some(0.0);
     }

@@ -10,7 +10,7 @@
 //! Both sides drew their splits from the same data independently of each other, so here, unlike
 //! between two methods on common splits, the samples are independent given the data.
 
-use super::paired::{quantile, ratio, two_sided};
+use super::TTest;
 
 /// A printed number: mean and standard deviation over `n` runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,33 +20,8 @@ pub struct Sample {
     pub n: usize,
 }
 
-/// A two-sided test of "both means are the same".
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Welch {
-    /// The first mean minus the second.
-    pub difference: f64,
-    pub standard_error: f64,
-    pub freedom: f64,
-    /// Degenerate cases as in [`super::TTest`].
-    pub t: f64,
-    pub p: f64,
-}
-
-impl Welch {
-    /// The confidence interval of the difference; `None` unless `0 < level < 1`.
-    pub fn interval(&self, level: f64) -> Option<(f64, f64)> {
-        let reach = quantile(level, self.freedom)? * self.standard_error;
-        Some((self.difference - reach, self.difference + reach))
-    }
-
-    /// The smallest difference that a test at `level` would have found with deviations like these.
-    pub fn smallest_seen(&self, level: f64) -> Option<f64> {
-        Some(quantile(1.0 - level, self.freedom)? * self.standard_error)
-    }
-}
-
 /// Welch's test; `None` for fewer than two runs on a side or numbers that make no sense.
-pub fn welch(ours: Sample, theirs: Sample) -> Option<Welch> {
+pub fn welch(ours: Sample, theirs: Sample) -> Option<TTest> {
     let sound = |s: &Sample| {
         s.n >= 2 && s.mean.is_finite() && s.deviation.is_finite() && s.deviation >= 0.0
     };
@@ -60,10 +35,7 @@ pub fn welch(ours: Sample, theirs: Sample) -> Option<Welch> {
     // Without any spread the degrees of freedom are of no account: t is 0 or infinite.
     let freedom =
         if below > 0.0 { (a + b).powi(2) / below } else { (ours.n + theirs.n - 2) as f64 };
-    let difference = ours.mean - theirs.mean;
-    let standard_error = (a + b).sqrt();
-    let t = ratio(difference, standard_error);
-    Some(Welch { difference, standard_error, freedom, t, p: two_sided(t, freedom)? })
+    TTest::new(ours.mean - theirs.mean, (a + b).sqrt(), freedom)
 }
 
 /// What our number says about a printed one.
@@ -88,7 +60,7 @@ impl Reproduction {
 
     /// Judges a difference `ours - theirs`. Where a side has no deviation there is no test, and
     /// the margin alone decides.
-    pub fn of(difference: f64, test: Option<&Welch>) -> Self {
+    pub fn of(difference: f64, test: Option<&TTest>) -> Self {
         let differs = test.is_none_or(|test| test.p < Self::LEVEL);
         if !differs || difference.abs() <= Self::MARGIN {
             Self::Reproduced
@@ -100,7 +72,7 @@ impl Reproduction {
     }
 
     /// The difference up to which every number would have been called reproduced.
-    pub fn smallest_seen(test: Option<&Welch>) -> f64 {
+    pub fn smallest_seen(test: Option<&TTest>) -> f64 {
         let seen = test.and_then(|test| test.smallest_seen(Self::LEVEL));
         seen.map_or(Self::MARGIN, |seen| seen.max(Self::MARGIN))
     }

@@ -390,16 +390,17 @@ fn several_specs_run_one_after_the_other() {
     for name in ["tiny", "other"] {
         assert!(folder.path(&format!("all/{name}/table.md")).exists());
     }
-    for exporter in npsvcpp::render::exporters() {
+    let files = ["table.md", "table.tex", "table.csv", "report.html"];
+    for file in files {
         for name in ["tiny", "other"] {
-            let file = folder.path(&format!("all/{name}/{}", exporter.file_name()));
+            let file = folder.path(&format!("all/{name}/{file}"));
             fs::remove_file(file).unwrap();
         }
     }
     let render = folder.run("render all/tiny all/other");
-    for exporter in npsvcpp::render::exporters() {
+    for file in files {
         for name in ["tiny", "other"] {
-            let line = format!("wrote all/{name}/{}\n", exporter.file_name());
+            let line = format!("wrote all/{name}/{file}\n");
             assert!(render.out.contains(&line), "{line} in {}", render.out);
         }
     }

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::results::{plan, records, write_folder};
+use npsvcpp::analyse::Summary;
 use npsvcpp::ledger::{Cloud, Embedding, Plan, Record, Selection, Tried};
-use npsvcpp::render::{self, Drawn, Summary};
+use npsvcpp::render::{self, Figure};
 use serde_json::json;
 
 /// A small experiment of which everything was recorded that can be drawn.
@@ -87,8 +88,8 @@ fn write_embedding(dir: &Path) {
 }
 
 /// The words of a picture, which must be a sound document.
-fn words(drawn: &Drawn) -> String {
-    let text = String::from_utf8(drawn.svg().unwrap()).unwrap();
+fn words(drawn: &Figure) -> String {
+    let text = drawn.svg().unwrap();
     assert!(!text.contains("NaN") && !text.contains("inf\""), "{}", drawn.name);
     let document = roxmltree::Document::parse(&text).expect("XML");
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
@@ -96,7 +97,7 @@ fn words(drawn: &Drawn) -> String {
     lines.join("\n")
 }
 
-fn find<'a>(figures: &'a [Drawn], name: &str) -> &'a Drawn {
+fn find<'a>(figures: &'a [Figure], name: &str) -> &'a Figure {
     let names: Vec<&str> = figures.iter().map(|drawn| drawn.name).collect();
     let found = figures.iter().find(|drawn| drawn.name == name);
     found.unwrap_or_else(|| panic!("{name} is not among {names:?}"))
@@ -240,7 +241,7 @@ fn every_warning_stands_under_every_figure() {
     assert!(!summary.warnings.is_empty());
     for drawn in render::figures(&summary) {
         for warning in &summary.warnings {
-            assert!(drawn.description().contains(warning), "{}: {warning}", drawn.name);
+            assert!(drawn.caption.contains(&warning.to_string()), "{}: {warning}", drawn.name);
         }
     }
 }
@@ -287,7 +288,7 @@ fn files_beside_the_ledger_may_be_broken() {
     let summary = render::read(dir.path()).unwrap().0;
     let said = "ignored: 4 files with a trace or a map";
     assert!(
-        summary.warnings.iter().any(|warning| warning.starts_with(said)),
+        summary.warnings.iter().any(|warning| warning.to_string().starts_with(said)),
         "{:?}",
         summary.warnings
     );

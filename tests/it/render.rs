@@ -4,36 +4,43 @@ use crate::results;
 use std::fs;
 
 use crate::results::{SPLITS, accuracy, plan, record, records, summary, write_folder};
+use npsvcpp::Exit;
+use npsvcpp::analyse::{Answer, Cell, Folder, Place, Summary, analyse};
 use npsvcpp::ledger::{Ledger, Plan, Status};
-use npsvcpp::render::{
-    self, Answer, Csv, Exporter, Latex, Markdown, Place, RenderError, Summary, Terminal,
-};
+use npsvcpp::render::{self, Terminal};
 use npsvcpp::spec::{Reproduces, Select, SelectOn, Test};
-use npsvcpp::stats::Reproduction;
+use npsvcpp::stats::{Reproduction, TTest};
 
 fn whole() -> Summary {
     let plan = plan();
     summary(&plan, &records(&plan))
 }
 
-fn export(exporter: &dyn Exporter, summary: &Summary) -> String {
-    let bytes = exporter.export(summary).expect("exports");
+/// The paper's test and the corrected one of a cell, if they were asked for.
+fn tests(summary: &Summary, cell: &Cell) -> [Option<TTest>; 2] {
+    summary.comparison.as_ref().map_or([None; 2], |comparison| comparison.tests(cell))
+}
+
+/// The text of a file.
+fn export(file: &str, summary: &Summary) -> String {
+    let mut files = render::texts(summary).into_iter();
+    let (_, bytes) = files.find(|(name, _)| name == file).expect("a file of every experiment");
     String::from_utf8(bytes).expect("text")
 }
 
 #[test]
 fn markdown() {
-    insta::assert_snapshot!(export(&Markdown, &whole()));
+    insta::assert_snapshot!(export("table.md", &whole()));
 }
 
 #[test]
 fn latex() {
-    insta::assert_snapshot!(export(&Latex, &whole()));
+    insta::assert_snapshot!(export("table.tex", &whole()));
 }
 
 #[test]
 fn csv() {
-    insta::assert_snapshot!(export(&Csv, &whole()));
+    insta::assert_snapshot!(export("table.csv", &whole()));
 }
 
 #[test]
@@ -100,17 +107,18 @@ fn wins_and_losses_are_told_apart() {
         panic!("four datasets");
     };
     let svm = &binalpha.cells[0];
-    assert_eq!(svm.marks(), "‡(‡)");
-    assert!(!svm.naive.as_ref().unwrap().better);
+    assert_eq!(summary.marks(svm), "‡(‡)");
+    assert!(tests(&summary, svm)[0].unwrap().mean_difference > 0.0);
     let twsvm = &pendigits.cells[1];
-    assert!(twsvm.naive.as_ref().unwrap().better);
-    assert!(twsvm.naive.as_ref().unwrap().mark().ends_with('↑'));
+    let naive = tests(&summary, twsvm)[0].unwrap();
+    assert!(naive.mean_difference < 0.0);
+    assert!(summary.comparison.as_ref().unwrap().mark(&naive).ends_with('↑'));
     assert_eq!(dna.cells[1].place, Place::Other);
     for row in &summary.rows {
         let reference = &row.cells[3];
-        assert!(reference.naive.is_none() && reference.corrected.is_none());
+        assert_eq!(tests(&summary, reference), [None; 2]);
         for cell in &row.cells {
-            if let (Some(naive), Some(corrected)) = (&cell.naive, &cell.corrected) {
+            if let [Some(naive), Some(corrected)] = tests(&summary, cell) {
                 assert!(corrected.p >= naive.p);
             }
         }
@@ -138,11 +146,11 @@ fn a_shared_first_place_is_called_shared() {
 fn a_failed_split_leaves_the_others_and_is_accounted_for() {
     let summary = whole();
     let cell = &summary.rows[1].cells[2];
-    assert_eq!((cell.counts.ok, cell.counts.failed), (9, 1));
-    assert_eq!(cell.values.len(), 9);
+    assert_eq!((cell.counts.done, cell.counts.failed), (9, 1));
+    assert_eq!(cell.values().count(), 9);
     assert_eq!(cell.share().as_deref(), Some("9/10"));
     assert_eq!(cell.place, Place::Other);
-    assert_eq!(cell.naive.as_ref().unwrap().n, 9);
+    assert_eq!(cell.paired.as_ref().unwrap().differences.len(), 9);
     let ranks = summary.ranks.as_ref().unwrap();
     assert_eq!(ranks.datasets, 2, "binalpha is incomplete, chg is skipped");
 }
@@ -152,18 +160,19 @@ fn the_papers_numbers_stand_beside_ours() {
     let summary = whole();
     assert_eq!(summary.paper.unwrap().table, "2");
     let cell = &summary.rows[1].cells[3];
-    let paper = cell.paper.unwrap();
-    assert_eq!(paper.value, 71.28);
-    assert_eq!(cell.difference, Some(cell.mean.unwrap() - 71.28));
+    let paper = cell.paper.as_ref().unwrap();
+    assert_eq!(paper.printed.value, 71.28);
+    assert_eq!(paper.difference, Some(cell.mean.unwrap() - 71.28));
     assert!(!summary.rows[1].other_problem);
     assert!(summary.rows[2].other_problem, "a part of pendigits");
-    assert_eq!(summary.rows[0].cells[0].difference, None);
+    assert_eq!(summary.rows[0].cells[0].paper.as_ref().unwrap().difference, None);
 }
 
 #[test]
 fn every_number_of_the_paper_has_a_verdict() {
     let summary = whole();
-    let verdict = |row: usize, column: usize| summary.rows[row].cells[column].reproduction.unwrap();
+    let verdict =
+        |row: usize, column: usize| summary.rows[row].cells[column].paper.as_ref().unwrap().verdict;
     assert_eq!(verdict(0, 0), Reproduction::NotRun, "no data");
     assert_eq!(verdict(1, 0), Reproduction::Reproduced, "1.4 off, but p = 0.08");
     assert_eq!(verdict(1, 1), Reproduction::Higher);
@@ -187,9 +196,8 @@ fn the_papers_claims_are_answered_by_both_tests() {
         }
     }
     let summary = summary(&plan, &records);
-    let claim = |row, column| {
-        let mut claims = summary.claims.iter();
-        let claim = claims.find(|claim| (claim.row, claim.column) == (row, column));
+    let claim = |row: usize, column: usize| {
+        let claim = summary.rows[row].cells[column].claim;
         claim.map(|claim| (claim.naive, claim.corrected))
     };
     assert_eq!(claim(0, 0), Some((Answer::NotRun, Answer::NotRun)));
@@ -199,7 +207,7 @@ fn the_papers_claims_are_answered_by_both_tests() {
     assert_eq!(claim(3, 0), Some((Answer::Holds, Answer::Open)));
     assert_eq!(claim(3, 1), None, "TWSVM is not behind in the paper");
     assert_eq!(claim(1, 3), None, "nothing is claimed of the reference itself");
-    assert!(export(&Markdown, &summary).contains("‡ holds, open"));
+    assert!(export("table.md", &summary).contains("‡ holds, open"));
 }
 
 #[test]
@@ -216,11 +224,11 @@ fn tests_are_adjusted_over_the_whole_table() {
     let smallest = paired.iter().map(|paired| paired.naive.p).fold(1.0, f64::min);
     let adjusted = paired.iter().map(|paired| paired.holm.naive).fold(1.0, f64::min);
     assert!((adjusted - 9.0 * smallest).abs() < 1e-12);
-    let tally = summary.tallies[1].unwrap();
+    let tally = summary.columns[1].wins.unwrap();
     assert_eq!(tally.means.to_string(), "1/0/2");
     assert_eq!(tally.naive.to_string(), "1/0/2");
     assert_eq!(tally.corrected.to_string(), "0/1/2");
-    assert_eq!(summary.tallies[3], None);
+    assert_eq!(summary.columns[3].wins, None);
 }
 
 #[test]
@@ -238,11 +246,11 @@ fn without_a_table_to_reproduce_there_is_no_paper() {
     plan.experiment.reproduces = None;
     let summary = summary(&plan, &records(&plan));
     assert!(summary.paper.is_none());
-    assert!(!export(&Markdown, &summary).contains("Paper"));
-    assert!(!export(&Latex, &summary).contains("Paper"));
+    assert!(!export("table.md", &summary).contains("Paper"));
+    assert!(!export("table.tex", &summary).contains("Paper"));
     plan.experiment.reproduces = Some(Reproduces { table: 9 });
     let summary = results::summary(&plan, &records(&plan));
-    assert!(summary.warnings[0].contains("Table 9"), "{:?}", summary.warnings);
+    assert!(summary.warnings[0].to_string().contains("Table 9"), "{:?}", summary.warnings);
 }
 
 #[test]
@@ -263,13 +271,13 @@ fn doubtful_choices_are_warned_of() {
     plan.cells.retain(|cell| cell.split < 3);
     let summary = summary(&plan, &records(&results::plan()));
     for caution in ["chosen-on-test", "chosen-once", "unequal-budgets", "partly-tuned"] {
-        assert!(summary.cautions.contains(&caution), "{caution}");
-        assert!(export(&Csv, &summary).contains(caution));
+        assert!(summary.cautions().contains(&caution), "{caution}");
+        assert!(export("table.csv", &summary).contains(caution));
     }
-    for text in [export(&Markdown, &summary), Terminal::default().show(&summary)] {
+    for text in [export("table.md", &summary), Terminal::default().show(&summary)] {
         assert!(text.contains("chosen on the test samples"));
     }
-    let warnings = summary.warnings;
+    let warnings: Vec<String> = summary.warnings.iter().map(ToString::to_string).collect();
     let has = |text: &str| warnings.iter().any(|warning| warning.contains(text));
     assert!(has("chosen on the test samples"));
     assert!(has("chosen once per dataset"));
@@ -287,11 +295,13 @@ fn marks_without_the_correction_are_warned_of() {
     let compare = plan.experiment.compare.as_mut().unwrap();
     compare.test = vec![Test::PairedT];
     let summary = summary(&plan, &records);
-    assert_eq!(summary.rows[1].cells[0].marks(), "‡");
-    assert!(summary.warnings.iter().any(|w| w.contains("plain paired t-test")));
+    assert_eq!(summary.marks(&summary.rows[1].cells[0]), "‡");
+    assert!(summary.warnings.iter().any(|w| w.to_string().contains("plain paired t-test")));
     plan.experiment.compare = None;
     let summary = results::summary(&plan, &records);
-    assert!(summary.rows.iter().flat_map(|row| &row.cells).all(|cell| cell.marks().is_empty()));
+    assert!(
+        summary.rows.iter().flat_map(|row| &row.cells).all(|cell| summary.marks(cell).is_empty())
+    );
 }
 
 #[test]
@@ -300,7 +310,7 @@ fn a_reference_that_is_not_there_is_named() {
     plan.experiment.compare.as_mut().unwrap().against = "d-npsvcpp".to_owned();
     let summary = summary(&plan, &records(&plan));
     assert!(summary.comparison.is_none());
-    assert!(summary.warnings[0].contains("d-npsvcpp, is not among SVM"));
+    assert!(summary.warnings[0].to_string().contains("d-npsvcpp, is not among SVM"));
 }
 
 #[test]
@@ -310,8 +320,8 @@ fn one_split_is_shown_but_not_tested() {
     let summary = summary(&plan, &records(&results::plan()));
     let cell = &summary.rows[1].cells[0];
     assert!(cell.mean.is_some() && cell.deviation.is_none());
-    assert!(cell.naive.is_none() && cell.corrected.is_none());
-    assert!(export(&Markdown, &summary).contains("| 69.25 |"));
+    assert_eq!(tests(&summary, cell), [None; 2]);
+    assert!(export("table.md", &summary).contains("| 69.25 |"));
 }
 
 #[test]
@@ -325,7 +335,7 @@ fn the_same_difference_everywhere_is_explained() {
     }
     let summary = summary(&plan, &records);
     let cell = &summary.rows[3].cells[0];
-    assert_eq!(cell.naive.as_ref().unwrap().p, 0.0);
+    assert_eq!(tests(&summary, cell)[0].unwrap().p, 0.0);
     let note = &summary.footnotes[cell.footnotes[0]];
     assert_eq!(note, "SVM on dna: the same difference on every split, so the tests give p = 0");
 }
@@ -366,8 +376,8 @@ fn every_exporter_takes_every_state() {
     let summaries =
         [summary(&plan, &[]), summary(&plan, &records[..50]), summary(&empty, &records)];
     for summary in &summaries {
-        for exporter in render::exporters() {
-            assert!(!exporter.export(summary).unwrap().is_empty());
+        for (file, bytes) in render::files(summary).unwrap() {
+            assert!(!bytes.is_empty(), "{file}");
         }
         for width in [None, Some(0), Some(1), Some(20)] {
             let terminal = Terminal { width, colour: false };
@@ -382,7 +392,7 @@ fn a_plan_that_points_outside_itself_is_survived() {
     plan.cells[0].dataset = 99;
     plan.cells[1].method = 99;
     let summary = summary(&plan, &records(&results::plan()));
-    assert!(summary.warnings.iter().any(|w| w.contains("2 cells of the plan")));
+    assert!(summary.warnings.iter().any(|w| w.to_string().contains("2 cells of the plan")));
 }
 
 #[test]
@@ -401,8 +411,8 @@ fn a_later_record_replaces_an_earlier_one() {
     let mut ledger = Ledger::default();
     records(&plan).into_iter().for_each(|record| ledger.insert(record));
     ledger.insert(record(&plan, &plan.cells[SPLITS * 4 + SPLITS * 2 + 3]));
-    let summary = Summary::new(&plan, &ledger.records().collect::<Vec<_>>());
-    assert!(summary.rows[1].cells[2].counts.complete());
+    let summary = analyse(&plan, ledger.into_records(), &Folder::default());
+    assert!(summary.rows[1].cells[2].is_complete());
 }
 
 #[test]
@@ -446,7 +456,7 @@ fn rendering_a_folder_twice_gives_the_same_bytes() {
     assert!(figures >= 15, "{figures}");
     assert_eq!(first.files.all.len(), expected.len() - 4 + figures);
     let markdown = fs::read_to_string(dir.path().join("table.md")).unwrap();
-    assert_eq!(markdown, export(&Markdown, &whole()));
+    assert_eq!(markdown, export("table.md", &whole()));
 }
 
 #[test]
@@ -469,9 +479,10 @@ fn a_torn_line_is_passed_over_and_said_so() {
 fn folders_that_are_no_results_are_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
     let error = render::folder(&dir.path().join("nowhere")).unwrap_err();
-    assert!(matches!(error, RenderError::NoFolder(_)));
+    assert_eq!(error.exit, Exit::Input);
+    assert!(error.message.starts_with("there is no folder"), "{error}");
     let error = render::folder(dir.path()).unwrap_err();
-    assert!(matches!(error, RenderError::NoPlan(_)));
+    assert_eq!(error.exit, Exit::Input);
     assert!(error.to_string().contains("has no plan.json"));
     fs::write(dir.path().join(Plan::FILE), "{\"version\": 3}").unwrap();
     let error = render::folder(dir.path()).unwrap_err();
@@ -485,7 +496,8 @@ fn an_output_that_cannot_be_replaced_is_named() {
     write_folder(dir.path(), &plan, &records(&plan));
     fs::create_dir(dir.path().join("table.tex")).unwrap();
     let error = render::folder(dir.path()).unwrap_err();
-    assert!(matches!(error, RenderError::Write { .. }));
+    assert_eq!(error.exit, Exit::Failed);
+    assert!(error.message.starts_with("cannot write"), "{error}");
     assert!(error.to_string().contains("table.tex"), "{error}");
 }
 
@@ -499,7 +511,8 @@ fn parquet_holds_the_records_of_the_plan() {
     let mut stale = records[0].clone();
     stale.cell = "older".to_owned();
     records.insert(0, stale);
-    let bytes = render::CellsParquet.export(&summary(&plan, &records)).unwrap();
+    let files = render::files(&summary(&plan, &records)).unwrap();
+    let bytes = files.into_iter().find(|(file, _)| file == "cells.parquet").unwrap().1;
     let frame = ParquetReader::new(std::io::Cursor::new(bytes)).finish().unwrap();
     assert_eq!(frame.height(), 160);
     let accuracy = frame.column("accuracy").unwrap().f64().unwrap();

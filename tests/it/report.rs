@@ -4,13 +4,14 @@ use crate::results;
 use std::fs;
 
 use crate::results::{plan, records, summary, write_folder};
+use npsvcpp::Exit;
 use npsvcpp::ledger::{Plan, Record, Status};
-use npsvcpp::render::{self, Exporter, RenderError, Report};
+use npsvcpp::render;
 use npsvcpp::spec::{Budget, Protocol, Search, Select, SelectBy, SelectOn};
 
 fn page(plan: &Plan, records: &[Record]) -> String {
-    let bytes = Report.export(&summary(plan, records)).expect("exports");
-    String::from_utf8(bytes).expect("text")
+    let summary = summary(plan, records);
+    render::page(&summary, &render::draw(&summary).expect("draws"))
 }
 
 /// The page without what has no words: style, scripts and pictures.
@@ -209,7 +210,8 @@ fn several_experiments_get_an_index_with_the_claims_of_all() {
     assert_eq!(page, fs::read_to_string(index).unwrap(), "the same bytes again");
     fs::write(index, "<p>my own page</p>").unwrap();
     let error = render::index(&folders).unwrap_err();
-    assert!(matches!(error, RenderError::NotOurs(_)));
+    assert_eq!(error.exit, Exit::Input);
+    assert!(error.message.contains("was not written by npsvcpp"), "{error}");
     assert_eq!(fs::read_to_string(index).unwrap(), "<p>my own page</p>");
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use npsvc::Kernel;
+use npsvcpp::analyse::{Folder, Summary, analyse};
 use npsvcpp::ledger::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Record, Status, Writer};
-use npsvcpp::render::Summary;
 use npsvcpp::spec::{
     Compare, DatasetOptions, DatasetSpec, Experiment, MethodSpec, Rendering, Reproduces, Splits,
     Test,
@@ -86,6 +86,7 @@ fn dataset(name: &str, shape: [usize; 4]) -> PlannedDataset {
         class_counts: vec![1; classes],
         n_train,
         n_test,
+        own_split: None,
         splits: vec!["split".to_owned(); SPLITS],
         validation: None,
         notes: Vec::new(),
@@ -186,7 +187,7 @@ pub fn records(plan: &Plan) -> Vec<Record> {
 }
 
 pub fn summary(plan: &Plan, records: &[Record]) -> Summary {
-    Summary::new(plan, &records.iter().collect::<Vec<_>>())
+    analyse(plan, records.to_vec(), &Folder::default())
 }
 
 pub fn write_folder(dir: &Path, plan: &Plan, records: &[Record]) {

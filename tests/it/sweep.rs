@@ -41,6 +41,25 @@ fn a_grid_has_every_point_and_every_score_in_the_ledger() {
 }
 
 #[test]
+fn the_time_of_a_choice_is_recorded_where_it_was_made() {
+    let folder = tiny::folder(1);
+    let spec = "name: tiny\ndatasets:\n  - files: {name: one, train: one.csv}\nsplits: {repeats: 2, \
+                stratified: true}\nmethods:\n  - lstwsvm: {c: [0.5, 1, 2]}\n  - gepsvm\n\
+                select: {folds: 2, once: true}\n";
+    folder.write("tiny.yaml", spec);
+    let run = folder.run("run tiny.yaml --offline --jobs 1 --out out");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let records = records(&folder, "out/ledger.jsonl");
+    let seconds = |method: &str| -> Vec<f64> {
+        let records = records.iter().filter(|record| record.method == method);
+        records.map(|record| record.select_seconds.unwrap()).collect()
+    };
+    let [first, second] = seconds("lstwsvm")[..] else { panic!("two splits") };
+    assert!(first > 0.0 && second == 0.0, "{first} {second}");
+    assert_eq!(seconds("gepsvm"), [0.0, 0.0]);
+}
+
+#[test]
 fn points_are_drawn_at_random_or_evenly() {
     let folder = tiny::folder(1);
     let method = "lstwsvm: {c: {log2: [-4, 4]}, r: [0.01, 0.1, 1]}";

@@ -1,182 +1,248 @@
-//! The horizontal axis of a panel: a range that most of what is drawn fills, and round ticks in it.
+//! Axes: ranges that hold the data, and round ticks.
 
-/// The narrowest range, in percentage points: equal values do not make an axis of no width.
-const NARROWEST: f64 = 0.5;
-/// Room beside the outermost value, as a share of the range.
-const ROOM: f64 = 0.04;
-/// Most ticks of a panel.
-const TICKS: f64 = 7.0;
-/// Marks far below the others are left off where these would fill less than this of the range.
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+/// Most ticks of an axis.
+const TICKS: f64 = 6.0;
+/// Room beyond the outermost value, as a share of the range.
+const ROOM: f64 = 0.05;
+/// Marks far below the others are left off the axis if the others would fill less than this share of it.
 const SQUEEZED: f64 = 0.3;
 
-/// From the lowest to the highest value of a mark: a mean with its bar and its splits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Span {
-    low: f64,
-    high: f64,
-}
-
-/// A range of accuracies in percent, with ticks.
+/// A range of values with ticks. Logarithmic axes hold the logarithms to base 10.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
-    low: f64,
-    high: f64,
-    step: f64,
-    decimals: usize,
-}
-
-impl Span {
-    /// The span of these values; `None` if none of them is finite.
-    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let finite = values.into_iter().filter(|value| value.is_finite());
-        let points = finite.map(|value| Self { low: value, high: value });
-        points.reduce(Self::with)
-    }
-
-    fn with(self, other: Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    fn width(self) -> f64 {
-        self.high - self.low
-    }
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// Values with their labels.
+    pub(super) ticks: Vec<(f64, String)>,
+    /// Whether the ticks are names, which need more room than numbers.
+    pub(super) is_names: bool,
+    /// Index of the tick whose label stands out.
+    pub(super) strong: Option<usize>,
 }
 
 impl Axis {
-    /// An axis for these marks; `None` if there are none.
-    ///
-    /// Up to a third of them are left off at the low end, if they are apart from the others and
-    /// would squeeze these into a small part of the axis.
-    pub(super) fn around(mut spans: Vec<Span>) -> Option<Self> {
-        spans.sort_by(|a, b| a.low.total_cmp(&b.low));
-        let all = spans.iter().copied().reduce(Span::with)?;
-        let core = (1..=spans.len() / 3).find_map(|left_off| {
-            let (below, rest) = spans.split_at(left_off);
-            let below = below.iter().copied().reduce(Span::with)?;
-            let rest = rest.iter().copied().reduce(Span::with)?;
-            let squeezed = rest.width() < SQUEEZED * all.width();
-            (below.high < rest.low && squeezed).then_some(rest)
-        });
-        Some(Self::over(core.unwrap_or(all)))
+    /// A range without ticks, line and grid.
+    pub(super) fn hidden(low: f64, high: f64) -> Self {
+        Self { low, high, ticks: Vec::new(), is_names: false, strong: None }
     }
 
-    fn over(span: Span) -> Self {
-        let lacking = (NARROWEST - span.width()).max(0.0);
-        let room = span.width().max(NARROWEST) * ROOM + lacking / 2.0;
-        let (low, high) = (span.low - room, span.high + room);
-        let (step, decimals) = step(high - low);
-        Self { low, high, step, decimals }
+    /// An axis that holds all finite values, at least `narrowest` wide; `None` without any.
+    pub(super) fn linear(values: impl IntoIterator<Item = f64>, narrowest: f64) -> Option<Self> {
+        let (low, high) = widened(range(values)?, narrowest);
+        let span = (high - low).max(low.abs() * 1e-9).max(f64::MIN_POSITIVE);
+        let (step, decimals) = step(span);
+        let first = (low / step).ceil();
+        let count = (((high / step).floor() - first).clamp(0.0, 50.0)) as usize;
+        let ticks = (0..=count)
+            .map(|index| (first + index as f64) * step)
+            .filter(|value| *value <= high)
+            .map(|value| (value, label(value, decimals)));
+        Some(Self { ticks: ticks.collect(), ..Self::hidden(low, low + span) })
+    }
+
+    /// A linear axis of percentages, without ticks below 0 and above 100.
+    pub(super) fn percent(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut axis = Self::linear(values, 0.5)?;
+        axis.ticks.retain(|(value, _)| (-1e-9..=100.0 + 1e-9).contains(value));
+        Some(axis)
+    }
+
+    /// A logarithmic axis that holds all positive values; `None` without any.
+    pub(super) fn log(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let positive = values.into_iter().filter(|value| *value > 0.0);
+        let (low, high) = widened(range(positive.map(f64::log10))?, 0.6);
+        let decades = high.floor() as i32 - low.ceil() as i32;
+        let parts: &[f64] = match decades {
+            ..1 => &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            1..3 => &[1.0, 3.0],
+            _ => &[1.0],
+        };
+        let every = (decades / 6 + 1).max(1);
+        let exponents = (low.floor() as i32..=high.ceil() as i32)
+            .filter(|exponent| exponent.rem_euclid(every) == 0);
+        let ticks = exponents
+            .flat_map(|exponent| parts.iter().map(move |part| (exponent, *part)))
+            .map(|(exponent, part)| (f64::from(exponent) + part.log10(), power(part, exponent)))
+            .filter(|(value, _)| (low..=high).contains(value));
+        Some(Self { ticks: ticks.collect(), ..Self::hidden(low, high) })
+    }
+
+    /// Names next to each other; name `i` lies at the value `i`.
+    pub(super) fn names(names: impl IntoIterator<Item = String>) -> Self {
+        let ticks: Vec<_> =
+            names.into_iter().enumerate().map(|(i, name)| (i as f64, name)).collect();
+        let high = ticks.len().max(1) as f64 - 0.5;
+        Self { ticks, is_names: true, ..Self::hidden(-0.5, high) }
+    }
+
+    /// The same axis with its first value at the other end.
+    pub(super) fn reversed(self) -> Self {
+        Self { low: self.high, high: self.low, ..self }
     }
 
     /// Whether a value lies within the range.
     pub(super) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
+}
 
-    /// Where a value lies, from 0 at the left end to 1 at the right end.
-    pub(super) fn place(&self, value: f64) -> f64 {
-        (value - self.low) / (self.high - self.low)
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
     }
 
-    /// Round values within the range, none below 0 or above 100, with their labels.
-    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        let first = (self.low.max(0.0) / self.step).ceil() as i64;
-        let last = (self.high.min(100.0) / self.step).floor() as i64;
-        (first..=last)
-            .map(|index| {
-                let value = index as f64 * self.step;
-                (value, format!("{value:.*}", self.decimals))
-            })
-            .collect()
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let share = (value - self.low) / (self.high - self.low);
+        limit.0 + (share.clamp(-0.2, 1.2) * f64::from(limit.1 - limit.0)).round() as i32
     }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        match hint.weight().allow_light_points() {
+            true => Vec::new(),
+            false => self.ticks.iter().map(|(value, _)| *value).collect(),
+        }
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        let tick = self.ticks.iter().find(|(at, _)| at == value);
+        tick.map_or(String::new(), |(_, label)| label.clone())
+    }
+}
+
+/// The range of these marks, each from its lowest to its highest value.
+///
+/// Up to a third of them are left off at the low end, if they are apart from the others and would squeeze these into
+/// a small part of the range.
+pub(super) fn robust_range(mut spans: Vec<(f64, f64)>) -> Option<(f64, f64)> {
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let hull = |spans: &[(f64, f64)]| range(spans.iter().flat_map(|span| [span.0, span.1]));
+    let all = hull(&spans)?;
+    let core = (1..=spans.len() / 3).find_map(|left_off| {
+        let (below, rest) = spans.split_at(left_off);
+        let (below, rest) = (hull(below)?, hull(rest)?);
+        let is_squeezed = rest.1 - rest.0 < SQUEEZED * (all.1 - all.0);
+        (below.1 < rest.0 && is_squeezed).then_some(rest)
+    });
+    Some(core.unwrap_or(all))
+}
+
+fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.into_iter().filter(|value| value.is_finite() && value.abs() < 1e100);
+    finite.map(|value| (value, value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// The range with room at both ends, at least `narrowest` wide.
+fn widened((low, high): (f64, f64), narrowest: f64) -> (f64, f64) {
+    let lacking = (narrowest - (high - low)).max(0.0) / 2.0;
+    let room = (high - low).max(narrowest) * ROOM + lacking;
+    (low - room, high + room)
 }
 
 /// The finest step of 1, 2 or 5 times a power of ten that gives few ticks, and its decimals.
 fn step(span: f64) -> (f64, usize) {
-    const STEPS: [(f64, usize); 9] = [
-        (0.1, 1),
-        (0.2, 1),
-        (0.5, 1),
-        (1.0, 0),
-        (2.0, 0),
-        (5.0, 0),
-        (10.0, 0),
-        (20.0, 0),
-        (50.0, 0),
-    ];
-    let fits = STEPS.iter().find(|(step, _)| span / step <= TICKS);
-    *fits.unwrap_or(&STEPS[STEPS.len() - 1])
+    let rough = span / TICKS;
+    let power = 10.0_f64.powf(rough.log10().floor());
+    let part = [1.0, 2.0, 5.0, 10.0].into_iter().find(|part| part * power >= rough);
+    let step = part.unwrap_or(10.0) * power;
+    let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+    (step, decimals)
+}
+
+/// A tick's label, with a minus sign and without a negative zero.
+fn label(value: f64, decimals: usize) -> String {
+    if value.abs() >= 1e6 {
+        return format!("{value:.0e}");
+    }
+    let text = format!("{:.*}", decimals, value.abs());
+    let is_zero = text.chars().all(|c| c == '0' || c == '.');
+    if value < 0.0 && !is_zero { format!("−{text}") } else { text }
+}
+
+/// `0.03`, `2`, `1000`, or with an exponent if that is shorter.
+fn power(part: f64, exponent: i32) -> String {
+    let text = format!("{part}e{exponent}");
+    match text.parse::<f64>() {
+        Ok(value) if (-4..=4).contains(&exponent) => value.to_string(),
+        _ => text,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn axis(values: &[f64]) -> Axis {
-        Axis::around(vec![Span::of(values.iter().copied()).unwrap()]).unwrap()
+    fn labels(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, label)| label.as_str()).collect()
     }
 
-    fn spans(means: &[f64]) -> Vec<Span> {
-        let around = |mean: &f64| Span::of([mean - 0.5, mean + 0.5]).unwrap();
-        means.iter().map(around).collect()
-    }
-
-    fn labels(values: &[f64]) -> Vec<String> {
-        let ticks = axis(values).ticks();
-        ticks.into_iter().map(|(_, label)| label).collect()
+    fn middle(axis: &Axis) -> f64 {
+        (axis.low + axis.high) / 2.0
     }
 
     #[test]
-    fn ticks_are_round_and_few() {
-        assert_eq!(labels(&[98.5, 99.4]), ["98.6", "98.8", "99.0", "99.2", "99.4"]);
-        assert_eq!(labels(&[60.0, 72.0]), ["60", "62", "64", "66", "68", "70", "72"]);
-        assert_eq!(labels(&[0.0, 100.0]), ["0", "20", "40", "60", "80", "100"]);
+    fn plain_ticks_are_round_and_lie_inside() {
+        let axis = Axis::linear([-1.3, 2.2], 0.1).unwrap();
+        assert_eq!(labels(&axis), ["−1", "0", "1", "2"]);
+        assert!(axis.ticks.iter().all(|(value, _)| axis.holds(*value)));
+        let small = Axis::linear([0.01, 0.013], 0.0).unwrap();
+        assert!(labels(&small).contains(&"0.012"), "{:?}", labels(&small));
+        let equal = Axis::linear([95.0, 95.0], 1.0).unwrap();
+        assert!((middle(&equal) - 95.0).abs() < 1e-12 && equal.ticks.len() >= 2);
+        let large = Axis::linear([5e9, 5e9], 0.0).unwrap();
+        assert!(large.high > large.low);
+    }
+
+    #[test]
+    fn logarithmic_ticks_are_powers() {
+        let axis = Axis::log([0.01, 200.0]).unwrap();
+        assert_eq!(labels(&axis), ["0.01", "0.1", "1", "10", "100"]);
+        assert_eq!(labels(&Axis::log([1.5, 4.0]).unwrap()), ["1.5", "2", "3", "5"]);
+        assert_eq!(Axis::log([0.0, -1.0]), None);
+        let wide = Axis::log([1e-30, 1e30]).unwrap();
+        assert!(labels(&wide).len() < 12);
     }
 
     #[test]
     fn nothing_is_ticked_beyond_a_percentage() {
-        assert_eq!(labels(&[98.6, 101.4]), ["98.5", "99.0", "99.5", "100.0"]);
-        assert_eq!(labels(&[-0.2, 0.5]), ["0.0", "0.2", "0.4"]);
+        let values = |values: [f64; 2]| Axis::percent(values).unwrap();
+        assert_eq!(labels(&values([98.6, 101.4])), ["99", "100"]);
+        assert_eq!(labels(&values([-0.2, 0.5])), ["0.0", "0.2", "0.4"]);
+        assert_eq!(labels(&values([0.0, 100.0])), ["0", "20", "40", "60", "80", "100"]);
     }
 
     #[test]
-    fn equal_values_stand_in_the_middle() {
-        let axis = axis(&[95.0, 95.0]);
-        assert!((axis.place(95.0) - 0.5).abs() < 1e-12);
-        assert!(axis.ticks().len() >= 2);
+    fn nothing_finite_has_no_axis() {
+        assert_eq!(Axis::linear([f64::NAN, f64::INFINITY], 1.0), None);
+        assert_eq!(robust_range(Vec::new()), None);
+        assert_eq!(labels(&Axis::names(["a".to_owned(), "b".to_owned()])), ["a", "b"]);
     }
 
-    #[test]
-    fn no_values_have_no_axis() {
-        assert_eq!(Span::of([f64::NAN, f64::INFINITY]), None);
-        assert_eq!(Axis::around(Vec::new()), None);
-    }
-
-    #[test]
-    fn all_values_lie_inside() {
-        let values = [3.0, 91.75, 99.2];
-        let axis = axis(&values);
-        assert!(values.iter().all(|value| axis.holds(*value)));
-        assert!(!axis.holds(110.0));
+    fn robust(means: &[f64]) -> (f64, f64) {
+        robust_range(means.iter().map(|mean| (mean - 0.5, mean + 0.5)).collect()).unwrap()
     }
 
     #[test]
     fn what_lies_far_below_the_others_is_left_off() {
-        let axis = Axis::around(spans(&[98.0, 80.0, 98.5, 99.0])).unwrap();
-        assert!(!axis.holds(80.0) && axis.holds(98.0) && axis.holds(99.0));
-        let two = Axis::around(spans(&[80.0, 88.0, 98.0, 98.5, 99.0, 98.0])).unwrap();
-        assert!(!two.holds(80.0) && !two.holds(88.0) && two.holds(98.0));
+        assert_eq!(robust(&[98.0, 80.0, 98.5, 99.0]), (97.5, 99.5));
+        assert_eq!(robust(&[80.0, 88.0, 98.0, 98.5, 99.0, 98.0]), (97.5, 99.5));
     }
 
     #[test]
     fn neighbours_and_halves_are_not_left_off() {
-        for means in [&[98.0, 96.0, 98.5, 99.0][..], &[60.0, 99.0], &[60.0, 61.0, 99.0, 99.0]] {
-            let axis = Axis::around(spans(means)).unwrap();
-            assert!(means.iter().all(|mean| axis.holds(*mean)), "{means:?}");
+        for means in [&[96.0, 98.0, 98.5, 99.0][..], &[60.0, 99.0], &[60.0, 61.0, 99.0, 99.0]] {
+            assert_eq!(robust(means), (means[0] - 0.5, 99.5), "{means:?}");
         }
         // A long bar that reaches up to the others.
-        let mut reaching = spans(&[98.0, 98.5, 99.0]);
-        reaching.push(Span::of([80.0, 98.2]).unwrap());
-        assert!(Axis::around(reaching).unwrap().holds(80.0));
+        let reaching = vec![(97.5, 98.5), (98.0, 99.0), (98.5, 99.5), (80.0, 98.2)];
+        assert_eq!(robust_range(reaching), Some((80.0, 99.5)));
     }
 }

@@ -30,11 +30,6 @@ pub(super) const SERIES: [RGBAColor; 7] = [
     RGBAColor(0x22, 0x22, 0x22, 1.0),
 ];
 
-/// The colour of a series.
-pub(super) fn series(index: usize) -> RGBAColor {
-    SERIES[index % SERIES.len()]
-}
-
 /// A ramp from light to dark whose lightness alone tells values apart, for shares from 0 to 1.
 pub(super) fn ramp(share: f64) -> RGBAColor {
     const STOPS: [[f64; 3]; 5] = [

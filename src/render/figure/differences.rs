@@ -1,118 +1,103 @@
 //! `differences`: what the t-tests see, the reference minus each method on every split.
 
+use serde::Serialize;
+
+use super::axis::Axis;
 use super::colour;
-use super::forest::{self, Lane, Panel};
-use super::lane;
-use super::sheet::{Icon, Sheet};
-use super::{Drawn, MOST, MOST_PANELS, caption, left_out};
-use crate::render::compare::CONFIDENCE;
-use crate::render::csv::{quoted, rounded};
-use crate::render::{Cell, Summary};
+use super::lanes::{self, Bar, Lane};
+use super::model::{Figure, Look, Mark, Panel};
+use crate::analyse::{CONFIDENCE, Entry, Paired, Row, Summary};
+use crate::render::csv::Number;
+use crate::render::csv::rounded;
 
-/// The figure, where anything is compared.
-pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
-    let reference = summary.comparison.as_ref()?.reference;
-    let label = &summary.columns.get(reference)?.label;
-    let panels = panels(summary, reference);
-    if panels.is_empty() {
-        return None;
-    }
-    let title = format!("{}: {label} minus each method, split by split", summary.heading());
-    let mut sheet = Sheet::new(&title);
-    sheet.legend(legend());
-    forest::draw(
-        &mut sheet,
-        &panels,
-        &format!("accuracy of {label} minus the method's, in points"),
-        None,
-    );
-    let words = format!(
-        "Right of the dashes {label} is better. The thick bar is the {0} % interval of the paper's paired \
-         t-test, which takes splits for independent; the thin one allows for overlapping training sets \
-         (Nadeau and Bengio). Where only the thin one crosses the dashes, the paper's test sees a \
-         difference that the corrected one does not.",
-        CONFIDENCE * 100.0
-    );
-    let picture = sheet.finish(
-        title.clone(),
-        &caption(summary, &(words + &lane::undotted(summary) + &left_out(summary, "differences"))),
-    );
-    Some(Drawn { name: "differences", title, picture, data: data(summary) })
+const HEIGHT: f64 = 22.0;
+
+#[derive(Clone, Debug, Default, Serialize)]
+struct Difference {
+    kind: &'static str,
+    number: Option<usize>,
+    difference: Number,
+    low: Number,
+    high: Number,
 }
 
-fn panels(summary: &Summary, reference: usize) -> Vec<Panel> {
-    let rows = summary.rows.iter().filter(|row| row.cells.iter().any(|c| c.paired.is_some()));
-    rows.take(MOST_PANELS)
-        .map(|row| {
-            let rivals = row.cells.iter().zip(&summary.columns).enumerate();
-            let rivals = rivals.filter(|(index, _)| *index != reference).take(MOST);
-            Panel {
-                name: row.dataset.clone(),
-                lanes: rivals.map(|(_, (cell, column))| rival(cell, &column.label)).collect(),
-            }
-        })
-        .collect()
-}
-
-fn rival(cell: &Cell, label: &str) -> Lane {
-    let paired = cell.paired.as_ref();
-    let words = if cell.mean.is_some() { "too few common splits" } else { cell.word() };
-    Lane {
-        label: label.to_owned(),
-        dots: paired.map_or(Vec::new(), |paired| {
-            lane::dotted(paired.differences.iter()).copied().collect()
-        }),
-        mean: paired.map(|paired| paired.naive.mean_difference),
-        interval: paired.and_then(|paired| paired.interval()),
-        inner: paired.and_then(|paired| paired.naive.interval(CONFIDENCE)),
-        colour: colour::METHOD,
-        words: words.to_owned(),
-    }
-}
-
-fn legend() -> Vec<(String, Icon)> {
-    let bar = |thick: f64| -> Icon {
-        Box::new(move |at, shapes| {
-            shapes.push(lane::level(at.0 - 12.0, at.0 + 12.0, at.1, thick, colour::METHOD));
-        })
+/// The figure, if anything is compared.
+pub(super) fn figure(summary: &Summary) -> Option<Figure> {
+    let label = &summary.reference()?.label;
+    let numbers = |entry: Entry| entry.cell.paired.as_ref().map_or(Vec::new(), differences);
+    let panel = |row: &Row, drawn: &[Lane]| {
+        let is_tested = row.cells.iter().any(|cell| cell.paired.is_some());
+        is_tested.then(|| panel(row.dataset.clone(), label, drawn))
     };
-    let dots: Icon = Box::new(|at, shapes| {
-        for (dx, dy) in [(-5.0, 1.5), (0.5, -2.5), (6.0, 2.0)] {
-            shapes.push(lane::split_dot((at.0 + dx, at.1 + dy), colour::METHOD));
-        }
+    let (panels, rows) = lanes::panels(summary, numbers, lane, panel);
+    let words = format!(
+        "Right of the dashes {label} is better. The thick bar is the {0} % interval of the paper's paired t-test, which \
+         takes splits for independent; the thin one allows for overlapping training sets (Nadeau and Bengio). If only \
+         the thin one crosses the dashes, the paper's test sees a difference that the corrected one does not.{1}",
+        CONFIDENCE * 100.0,
+        lanes::left_out(summary)
+    );
+    let title = format!("{label} minus each method, split by split");
+    let title = ("differences", title.as_str());
+    let figure = super::figure(summary, title, (panels, 2), &words, &rows)?;
+    Some(Figure { legend: legend(), ..figure })
+}
+
+/// Every difference, and the means with the intervals of both tests.
+fn differences(paired: &Paired) -> Vec<Difference> {
+    let differences = paired.differences.iter().enumerate();
+    let differences = differences.map(|(number, difference)| Difference {
+        kind: "split",
+        number: Some(number),
+        difference: rounded(*difference).into(),
+        ..Difference::default()
     });
-    let mean: Icon = Box::new(|at, shapes| shapes.extend(lane::mean_dot(at, colour::METHOD)));
+    let tests = [("paired-t", Some(paired.naive)), ("nadeau-bengio", paired.corrected)];
+    let tests = tests.into_iter().filter_map(|(kind, test)| {
+        let test = test?;
+        let (low, high) = test.interval(CONFIDENCE)?;
+        let [difference, low, high] =
+            [test.mean_difference, low, high].map(|value| rounded(value).into());
+        Some(Difference { kind, number: None, difference, low, high })
+    });
+    differences.chain(tests).collect()
+}
+
+/// A lane of every method but the reference.
+fn lane(rows: &[Difference], entry: Entry) -> Option<Lane> {
+    let Entry { column, cell, .. } = entry;
+    let splits = rows.iter().filter(|row| row.kind == "split");
+    let interval = |kind| {
+        let found = rows.iter().find(|row| row.kind == kind)?;
+        found.low.0.zip(found.high.0)
+    };
+    let intervals = [(interval("nadeau-bengio"), 1.5), (interval("paired-t"), 3.5)];
+    let look = Look::dot(colour::METHOD);
+    let paired = cell.paired.as_ref();
+    let bar = paired.map(|paired| Bar::new(paired.naive.mean_difference, look, &intervals));
+    let words = if cell.mean.is_some() { "too few common splits" } else { cell.word() };
+    (!column.is_reference).then(|| Lane {
+        label: column.label.clone(),
+        dots: splits.filter_map(|row| row.difference.0).collect(),
+        bars: bar.into_iter().collect(),
+        words: words.to_owned(),
+        ..Lane::default()
+    })
+}
+
+fn panel(name: String, reference: &str, drawn: &[Lane]) -> Panel {
+    let axis = Axis::linear(lanes::values(drawn).chain([0.0]), 0.2);
+    let behind = vec![lanes::guide(0.0, drawn.len(), colour::INK)];
+    let below = format!("accuracy of {reference} minus the method's, in points");
+    Panel { name, below, ..lanes::panel(drawn, axis, behind, (HEIGHT, None)) }
+}
+
+fn legend() -> Vec<(String, Vec<Mark>)> {
+    let bar = |thick| vec![Mark::line(vec![(-1.0, 0.0), (1.0, 0.0)], thick, colour::METHOD)];
     vec![
-        ("one split".to_owned(), dots),
-        ("mean".to_owned(), mean),
+        lanes::split_icon(),
+        ("mean".to_owned(), Look::dot(colour::METHOD).icon()),
         ("interval of the paper's test".to_owned(), bar(3.5)),
         ("corrected interval".to_owned(), bar(1.5)),
     ]
-}
-
-fn data(summary: &Summary) -> String {
-    let mut text = "dataset,method,label,kind,number,difference,low,high\n".to_owned();
-    for row in &summary.rows {
-        for (cell, column) in row.cells.iter().zip(&summary.columns) {
-            let Some(paired) = &cell.paired else {
-                continue;
-            };
-            let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
-            let names = names.join(",");
-            for (number, difference) in paired.differences.iter().enumerate() {
-                text += &format!("{names},split,{number},{:?},,\n", rounded(*difference));
-            }
-            let tests = [("paired-t", Some(paired.naive)), ("nadeau-bengio", paired.corrected)];
-            for (kind, test) in tests {
-                let Some((test, (low, high))) =
-                    test.and_then(|t| Some((t, t.interval(CONFIDENCE)?)))
-                else {
-                    continue;
-                };
-                let [mean, low, high] = [test.mean_difference, low, high].map(rounded);
-                text += &format!("{names},{kind},,{mean:?},{low:?},{high:?}\n");
-            }
-        }
-    }
-    text
 }

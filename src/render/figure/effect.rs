@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
+use super::axis::Axis;
 use super::colour;
-use super::plot::{Look, Plot};
-use super::scale::Scale;
-use super::sheet::{Frame, Sheet};
-use super::{Drawn, MOST, MOST_PANELS};
+use super::lanes::MOST;
+use super::model::{Figure, Look, Mark, Panel};
+use super::splits;
+use crate::analyse::text::counted;
+use crate::analyse::{Cell, Summary, mean, standard_deviation};
 use crate::ledger::PlannedDataset;
-use crate::methods;
-use crate::render::csv::{optional, quoted};
-use crate::render::text::counted;
-use crate::render::{Cell, Summary};
-use crate::stats;
+use crate::render::csv::{Number, csv};
 
 /// Levels of the two factors, in the order of the axis: the first bit is the scheme, the second the tuning.
 const LEVELS: [&str; 4] = ["ovr, fixed", "rvo, fixed", "ovr, tuned", "rvo, tuned"];
@@ -37,17 +37,37 @@ struct Entry<'a> {
 struct Point<'a> {
     origin: usize,
     data: &'a PlannedDataset,
-    method: &'a str,
     level: usize,
-    mean: f64,
-    deviation: Option<f64>,
+    row: Level<'a>,
+}
+
+#[derive(Default, Serialize)]
+struct Level<'a> {
+    dataset: &'a str,
+    train: usize,
+    test: usize,
+    method: &'a str,
+    level: &'static str,
+    accuracy: Number,
+    sd: Number,
     splits: usize,
 }
 
-/// The figure, where a method with a scheme appears at two levels on the same splits.
-pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Drawn> {
+/// The figure, if a method with a scheme appears at two levels on the same splits.
+pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Figure> {
     let points = points(&entries(summaries));
-    let panels = panels(&points);
+    let groups = by_dataset(&points);
+    let mut methods: Vec<&str> = Vec::new();
+    for point in &points {
+        if !methods.contains(&point.row.method) {
+            methods.push(point.row.method);
+        }
+    }
+    methods.truncate(MOST);
+    let panels: Vec<Panel> =
+        (groups.iter()).filter_map(|group| panel(group, name(group, &groups), &methods)).collect();
+    let caption = words(summaries, &points);
+    let rows: Vec<Level> = points.into_iter().map(|point| point.row).collect();
     if panels.is_empty() {
         return None;
     }
@@ -55,47 +75,42 @@ pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Drawn> {
         [only] => only.heading(),
         _ => "All experiments",
     };
-    let title = format!("{heading}: effect of scheme and tuning");
-    let mut methods: Vec<&str> = Vec::new();
-    for point in &points {
-        if !methods.contains(&point.method) {
-            methods.push(point.method);
-        }
-    }
-    methods.truncate(MOST);
-    let mut sheet = Sheet::new(&title);
-    let looks = methods.iter().enumerate();
-    let title_of =
-        |method: &str| methods::find(method).map_or(method, |entry| entry.info.title).to_owned();
-    let looks = looks.map(|(index, method)| (title_of(method), Look::of(index).icon()));
-    sheet.legend(looks.collect());
-    let frames = sheet.grid(panels.len(), panels.len().min(2), 260.0);
-    for (panel, frame) in panels.iter().zip(frames) {
-        draw(panel, &name(panel, &panels), &methods, frame, &mut sheet);
-    }
-    let picture = sheet.finish(title.clone(), &words(summaries, &points));
-    Some(Drawn { name: "effect", title, picture, data: data(&points) })
+    let columns = || summaries.iter().flat_map(|summary| &summary.columns);
+    let title_of = |method: &str| {
+        let column = columns().find(|column| column.method == method);
+        column.and_then(|column| column.info).map_or(method, |info| info.title).to_owned()
+    };
+    let columns = panels.len().min(2);
+    Some(Figure {
+        name: "effect",
+        title: format!("{heading}: effect of scheme and tuning"),
+        legend: Look::legend(methods.iter().map(|method| title_of(method))),
+        rows: Figure::grid(panels, columns),
+        columns,
+        caption,
+        data: csv(&cautions(summaries), &rows),
+    })
 }
 
 /// Every entry with a scheme; of several at one level the first, in the order of the experiments.
 fn entries<'a>(summaries: &[&'a Summary]) -> Vec<Entry<'a>> {
     let mut found: Vec<Entry> = Vec::new();
     for (origin, summary) in summaries.iter().enumerate() {
-        for (column, method) in summary.plan.methods.iter().enumerate() {
-            let tuned = 2 * usize::from(method.points > 1);
-            let level = match method.scheme.as_deref() {
+        for column in &summary.columns {
+            let tuned = 2 * usize::from(column.points > 1);
+            let level = match column.scheme.as_deref() {
                 Some("ovr") => tuned,
                 Some("rvo") => tuned + 1,
                 _ => continue,
             };
-            for (row, data) in summary.rows.iter().zip(&summary.plan.datasets) {
-                let cell = row.cells.get(column).filter(|cell| drawable(cell));
+            for row in &summary.rows {
+                let cell = row.cells.get(column.index).filter(|cell| drawable(cell));
                 let entry = cell.map(|cell| Entry {
                     origin,
-                    data,
-                    method: &method.method,
+                    data: &row.data,
+                    method: &column.method,
                     level,
-                    values: by_split(cell, data),
+                    values: by_split(cell, &row.data),
                 });
                 let known = |entry: &Entry| found.iter().any(|other| alike(other, entry, true));
                 found.extend(entry.filter(|entry| !known(entry)));
@@ -106,13 +121,11 @@ fn entries<'a>(summaries: &[&'a Summary]) -> Vec<Entry<'a>> {
 }
 
 fn drawable(cell: &Cell) -> bool {
-    let mut values = cell.values.values();
-    !cell.values.is_empty() && values.all(|value| (0.0..=100.0).contains(value))
+    cell.counts.done > 0 && cell.values().all(|(_, value)| (0.0..=100.0).contains(&value))
 }
 
 fn by_split<'a>(cell: &Cell, data: &'a PlannedDataset) -> BTreeMap<Split<'a>, f64> {
-    let values = cell.values.iter();
-    let hashed = values.filter_map(|(&split, &value)| {
+    let hashed = cell.values().filter_map(|(split, value)| {
         let hash = data.splits.get(split)?.as_str();
         Some(((split, hash), value))
     });
@@ -139,21 +152,23 @@ fn points<'a>(entries: &[Entry<'a>]) -> Vec<Point<'a>> {
             .iter()
             .filter(|(split, _)| others.clone().all(|other| other.values.contains_key(split)));
         let values: Vec<f64> = common.map(|(_, value)| *value).collect();
-        Some(Point {
-            origin: entry.origin,
-            data: entry.data,
+        let row = Level {
+            dataset: &entry.data.name,
+            train: entry.data.n_train,
+            test: entry.data.n_test,
             method: entry.method,
-            level: entry.level,
-            mean: stats::mean(&values)?,
-            deviation: stats::standard_deviation(&values),
+            level: LEVELS[entry.level],
+            accuracy: mean(&values)?.into(),
+            sd: standard_deviation(&values).into(),
             splits: values.len(),
-        })
+        };
+        Some(Point { origin: entry.origin, data: entry.data, level: entry.level, row })
     };
     entries.iter().filter_map(point).collect()
 }
 
 /// The points of each dataset.
-fn panels<'p, 'a>(points: &'p [Point<'a>]) -> Vec<Vec<&'p Point<'a>>> {
+fn by_dataset<'p, 'a>(points: &'p [Point<'a>]) -> Vec<Vec<&'p Point<'a>>> {
     let mut panels: Vec<Vec<&Point>> = Vec::new();
     for point in points {
         let same = |panel: &&mut Vec<&Point>| same_data(panel[0].data, point.data);
@@ -162,7 +177,6 @@ fn panels<'p, 'a>(points: &'p [Point<'a>]) -> Vec<Vec<&'p Point<'a>>> {
             None => panels.push(vec![point]),
         }
     }
-    panels.truncate(MOST_PANELS);
     panels
 }
 
@@ -175,59 +189,62 @@ fn name(panel: &[&Point], panels: &[Vec<&Point>]) -> String {
     } else {
         String::new()
     };
-    let splits = || panel.iter().map(|point| point.splits);
-    let (fewest, most) = (splits().min().unwrap_or(0), splits().max().unwrap_or(0));
-    let splits = if fewest == most {
-        counted(most, "split")
-    } else {
-        format!("{fewest} to {}", counted(most, "split"))
-    };
+    let splits = splits(panel.iter().map(|point| point.row.splits));
     format!("{}{size}, {splits}", data.name)
 }
 
-fn draw(panel: &[&Point], name: &str, methods: &[&str], frame: Frame, sheet: &mut Sheet) {
-    let levels: Vec<usize> =
-        (0..LEVELS.len()).filter(|level| panel.iter().any(|point| point.level == *level)).collect();
-    let names: Vec<String> = (levels.iter()).map(|&level| LEVELS[level].to_owned()).collect();
-    let Some(y) = Scale::linear(panel.iter().flat_map(|point| point.ends()), 0.5) else {
-        return;
-    };
-    let titles = (name, "", "mean test accuracy (%)");
-    let plot = Plot::new(frame, (Scale::names(&names), y), titles, &mut sheet.shapes);
+fn panel(points: &[&Point], name: String, methods: &[&str]) -> Option<Panel> {
+    let is_used = |level: &usize| points.iter().any(|point| point.level == *level);
+    let levels: Vec<usize> = (0..LEVELS.len()).filter(is_used).collect();
+    let x = Axis::names(levels.iter().map(|&level| LEVELS[level].to_owned()));
+    let y = Axis::percent(points.iter().flat_map(|point| point.ends()))?;
+    let mut marks = Vec::new();
     for (index, method) in methods.iter().enumerate() {
-        let look = Look::of(index);
-        // Methods stand side by side, so that bars do not cover each other.
+        let look = Look { radius: 3.75, ..Look::series(index) };
+        // Methods stand next to each other, so that bars do not cover each other.
         let shift = (index as f64 - (methods.len() - 1) as f64 / 2.0) * 0.5 / methods.len() as f64;
-        // Lines join neighbours that differ in one factor only.
-        let mut curves: Vec<Vec<(f64, f64)>> = Vec::new();
-        let mut before: Option<usize> = None;
-        for (place, level) in levels.iter().enumerate() {
-            let of = |point: &&&Point| point.method == *method && point.level == *level;
-            if let Some(point) = panel.iter().find(of) {
-                let x = place as f64 + shift;
-                let [low, high] = point.ends();
-                let faint = colour::faint(look.colour, 0.45);
-                sheet.shapes.push(plot.whisker(x, (low, high), faint));
-                let joins = before.is_some_and(|before| (before ^ level).count_ones() == 1);
-                match curves.last_mut().filter(|_| joins) {
-                    Some(curve) => curve.push((x, point.mean)),
-                    None => curves.push(vec![(x, point.mean)]),
-                }
-                before = Some(*level);
+        let is_drawn = |level: usize| {
+            move |point: &&&Point| point.row.method == *method && point.level == level
+        };
+        let drawn = levels.iter().enumerate().filter_map(|(place, level)| {
+            let point = points.iter().find(is_drawn(*level))?;
+            Some((place as f64 + shift, *point))
+        });
+        let drawn: Vec<(f64, &Point)> = drawn.collect();
+        for (x, point) in &drawn {
+            let ends = point.ends().map(|end| (*x, end)).to_vec();
+            marks.push(Mark::line(ends, 1.5, colour::faint(look.colour, 0.45)));
+        }
+        let at: Vec<_> = drawn.iter().map(|(x, point)| (*x, point.row.accuracy.value())).collect();
+        for (points, ends) in drawn.windows(2).zip(at.windows(2)) {
+            // Lines join neighbours that differ in one factor only.
+            if (points[0].1.level ^ points[1].1.level).count_ones() == 1 {
+                marks.push(Mark::line(ends.to_vec(), 1.75, look.colour));
             }
         }
-        for curve in &curves {
-            plot.curve(curve, look, &mut sheet.shapes);
-        }
+        marks.push(Mark::Dots { at, look });
     }
+    let about = "mean test accuracy (%)".to_owned();
+    Some(Panel { name, about, marks, ..Panel::new(x, y, 190.0) })
 }
 
 impl Point<'_> {
     /// One standard deviation to either side of the mean.
     fn ends(&self) -> [f64; 2] {
-        let reach = self.deviation.unwrap_or(0.0);
-        [self.mean - reach, self.mean + reach]
+        let (mean, reach) = (self.row.accuracy.value(), self.row.sd.value());
+        [mean - reach, mean + reach]
     }
+}
+
+/// The words that warn of any of the experiments.
+fn cautions(summaries: &[&Summary]) -> Vec<&'static str> {
+    let all = summaries.iter().flat_map(|summary| summary.cautions());
+    let mut all: Vec<&str> = all.collect();
+    if summaries.len() > 1 {
+        all.sort_unstable();
+        all.dedup();
+    }
+    all
 }
 
 /// The caption, with the state and the warnings of every experiment that is drawn.
@@ -240,27 +257,9 @@ fn words(summaries: &[&Summary], points: &[Point]) -> String {
     let drawn = summaries.iter().enumerate();
     for (_, summary) in drawn.filter(|(index, _)| points.iter().any(|p| p.origin == *index)) {
         if summaries.len() > 1 {
-            words += &format!(" {}:", summary.experiment);
+            words += &format!(" {}:", summary.name());
         }
         words += &format!(" {}", super::caption(summary, ""));
     }
     words
-}
-
-fn data(points: &[Point]) -> String {
-    let mut text = "dataset,train,test,method,level,accuracy,sd,splits\n".to_owned();
-    for point in points {
-        text += &format!(
-            "{},{},{},{},{},{:?},{},{}\n",
-            quoted(&point.data.name),
-            point.data.n_train,
-            point.data.n_test,
-            quoted(point.method),
-            quoted(LEVELS[point.level]),
-            point.mean,
-            optional(point.deviation),
-            point.splits
-        );
-    }
-    text
 }

@@ -1,117 +1,94 @@
-//! `embedding`: test samples as they came and as a method represents them, as maps side by side.
+//! `embedding`: test samples as they came and as a method represents them, as maps next to each other.
 
-use super::canvas::Shape;
-use super::colour;
-use super::font::Face;
-use super::plot::{Look, bar};
-use super::scale::Scale;
-use super::sheet::{Frame, Sheet, text_around, text_at};
-use super::{Drawn, caption, one_split};
-use crate::ledger::Cloud;
-use crate::render::csv::quoted;
-use crate::render::text::number;
-use crate::render::{Mapped, Summary};
+use plotters::style::text_anchor::HPos;
+use serde::Serialize;
 
-/// Maps that are drawn.
-const MOST: usize = 6;
-const NAME: Face = Face::bold(12.5);
-const WORDS: Face = Face::plain(11.0);
+use super::axis::Axis;
+use super::model::{Figure, Look, Mark, Panel};
+use super::text::Face;
+use super::{colour, one_split};
+use crate::analyse::text::number;
+use crate::analyse::{Entry, Row, Summary};
+use crate::ledger::{Cloud, Embedding};
+use crate::render::csv::Number;
+
 const LETTER: Face = Face::bold(8.5);
 
-/// The figure, where a map was recorded.
-pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
-    let first = summary.maps.first()?;
-    let title = format!("{}: samples before and after", summary.heading());
-    let mut sheet = Sheet::new(&title);
-    sheet.y += 6.0;
-    for mapped in summary.maps.iter().take(MOST) {
-        let frames = sheet.grid(2, 2, 470.0);
-        let clouds = [("raw data", &mapped.embedding.raw), ("z(x)", &mapped.embedding.learnt)];
-        for (frame, (what, cloud)) in frames.into_iter().zip(clouds) {
-            panel(summary, mapped, what, cloud, frame, &mut sheet.shapes);
-        }
-    }
-    let mut rows: Vec<usize> = (summary.maps.iter().take(MOST)).map(|mapped| mapped.row).collect();
-    rows.dedup();
-    let words = format!(
-        "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have \
-         the same seed, and each sample is drawn as its class. Silhouette (from −1 to 1) and the share of samples \
-         whose {} nearest neighbours tell their class are those of the spaces themselves, not of the maps. The method \
-         never saw the classes of these samples.",
-        one_split(summary, rows.into_iter()),
-        first.embedding.perplexity,
-        first.embedding.neighbours
-    );
-    let picture = sheet.finish(title.clone(), &caption(summary, &words));
-    Some(Drawn { name: "embedding", title, picture, data: data(summary) })
+#[derive(Default, Serialize)]
+struct Sample<'a> {
+    dataset: &'a str,
+    label: &'a str,
+    space: &'static str,
+    sample: usize,
+    class: usize,
+    x: Number,
+    y: Number,
 }
 
-fn panel(
-    summary: &Summary,
-    mapped: &Mapped,
-    what: &str,
-    cloud: &Cloud,
-    outer: Frame,
-    shapes: &mut Vec<Shape>,
-) {
-    let dataset = summary.rows.get(mapped.row).map_or("", |row| row.dataset.as_str());
-    let label = summary.columns.get(mapped.column).map_or("", |column| column.label.as_str());
-    let name = match what {
-        "z(x)" => format!("{dataset}: z(x) of {label}, {} dimensions", cloud.dims),
-        _ => format!("{dataset}: {what}, {} dimensions", cloud.dims),
-    };
-    let name = NAME.shortened(&name, outer.width);
-    shapes.push(text_at(NAME, colour::INK, (outer.left, outer.top + 12.0), name));
-    let frame = Frame { top: outer.top + 22.0, height: outer.height - 48.0, ..outer };
-    shapes.push(bar(frame.left, frame.top, frame.width, frame.height, colour::EMPTY));
-    let x = Scale::linear(cloud.points.iter().map(|point| point[0]), 1e-6);
-    let y = Scale::linear(cloud.points.iter().map(|point| point[1]), 1e-6);
-    if let (Some(x), Some(y)) = (x, y) {
-        let names = summary.plan.datasets.get(mapped.row).map(|dataset| dataset.classes.as_slice());
-        for (point, &class) in cloud.points.iter().zip(&mapped.embedding.labels) {
-            let at = (
-                frame.left + x.place(point[0]) * frame.width,
-                frame.top + (1.0 - y.place(point[1])) * frame.height,
-            );
-            shapes.extend(sample(at, class, names.and_then(|names| names.get(class))));
+/// The figure, if a map was recorded.
+pub(super) fn figure(summary: &Summary) -> Option<Figure> {
+    let maps = summary.entries().filter_map(|entry| Some((entry, entry.cell.map.as_ref()?)));
+    let maps: Vec<(Entry, &Embedding)> = maps.collect();
+    let (_, first) = maps.first()?;
+    let mut panels = Vec::new();
+    let mut data = Vec::new();
+    for (Entry { row, column, .. }, map) in &maps {
+        let learnt = format!("z(x) of {}", column.label);
+        for (space, what, cloud) in
+            [("raw", "raw data", &map.raw), ("learnt", &learnt, &map.learnt)]
+        {
+            let samples = cloud.points.iter().zip(&map.labels).enumerate();
+            let samples = samples.map(|(sample, ([x, y], class))| Sample {
+                dataset: &row.dataset,
+                label: &column.label,
+                space,
+                sample,
+                class: *class,
+                x: Number::from(*x),
+                y: Number::from(*y),
+            });
+            let samples: Vec<Sample> = samples.collect();
+            let name = format!("{}: {what}, {} dimensions", row.dataset, cloud.dims);
+            panels.extend(panel(name, cloud, &samples, &row.data.classes));
+            data.extend(samples);
         }
     }
+    let mut rows: Vec<&Row> = maps.iter().map(|(entry, _)| entry.row).collect();
+    rows.dedup_by_key(|row| &row.dataset);
     let words = format!(
+        "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have the \
+         same seed, and each sample is drawn as its class. Silhouette (from −1 to 1) and the share of samples whose {} \
+         nearest neighbours tell their class are those of the spaces themselves, not of the maps. The method never saw the \
+         classes of these samples.",
+        one_split(rows.into_iter()),
+        first.perplexity,
+        first.neighbours
+    );
+    let title = ("embedding", "samples before and after");
+    super::figure(summary, title, (panels, 2), &words, &data)
+}
+
+fn panel(name: String, cloud: &Cloud, samples: &[Sample], classes: &[String]) -> Option<Panel> {
+    let of = |pick: fn(&[f64; 2]) -> f64| Axis::linear(cloud.points.iter().map(pick), 1e-6);
+    let (x, y) = (of(|point| point[0])?, of(|point| point[1])?);
+    let ground = Mark::rectangle((x.low, y.low), (x.high, y.high), colour::EMPTY);
+    let mut marks = vec![ground];
+    marks.extend(samples.iter().filter_map(|sample| mark(sample, classes.get(sample.class))));
+    let below = format!(
         "silhouette {}, nearest neighbours right {} %",
         number(cloud.silhouette),
         number(cloud.knn_accuracy)
     );
-    let below = (outer.left + outer.width / 2.0, outer.top + outer.height - 8.0);
-    shapes.push(text_around(WORDS, colour::INK, below, words));
+    let hidden = |axis: Axis| Axis::hidden(axis.low, axis.high);
+    Some(Panel { name, below, marks, ..Panel::new(hidden(x), hidden(y), 420.0) })
 }
 
-/// A sample: the letter of its class where that is short, or else a mark.
-fn sample(at: (f64, f64), class: usize, name: Option<&String>) -> Vec<Shape> {
-    let look = Look::of(class);
-    match name.filter(|name| name.chars().count() <= 2) {
-        Some(name) => vec![text_around(LETTER, look.colour, (at.0, at.1 + 3.0), name.clone())],
-        None => look.mark.draw(at, 2.5, look.colour),
-    }
-}
-
-fn data(summary: &Summary) -> String {
-    let mut text = "dataset,label,space,sample,class,x,y\n".to_owned();
-    for mapped in &summary.maps {
-        let (Some(row), Some(column)) =
-            (summary.rows.get(mapped.row), summary.columns.get(mapped.column))
-        else {
-            continue;
-        };
-        let names = format!("{},{}", quoted(&row.dataset), quoted(&column.label));
-        for (space, cloud) in [("raw", &mapped.embedding.raw), ("learnt", &mapped.embedding.learnt)]
-        {
-            for (sample, (point, class)) in
-                cloud.points.iter().zip(&mapped.embedding.labels).enumerate()
-            {
-                text +=
-                    &format!("{names},{space},{sample},{class},{:?},{:?}\n", point[0], point[1]);
-            }
-        }
-    }
-    text
+/// A sample: the letter of its class if that is short, or else a point.
+fn mark(sample: &Sample, class: Option<&String>) -> Option<Mark> {
+    let at = (sample.x.0?, sample.y.0?);
+    let look = Look { radius: 2.5, ..Look::series(sample.class) };
+    Some(match class.filter(|name| name.chars().count() <= 2) {
+        Some(name) => Mark::text(at, HPos::Center, (LETTER, look.colour), name),
+        None => Mark::Dots { at: vec![at], look },
+    })
 }

@@ -1,223 +1,156 @@
 //! `hyperparameters`: accuracy over pairs of parameters as heat maps, over each of them as lines.
 
-use super::canvas::Shape;
-use super::colour;
-use super::font::Face;
-use super::plot::{Look, Plot, bar};
-use super::scale::Scale;
-use super::sheet::{Frame, Sheet, text_around, text_at, text_before};
-use super::{Drawn, caption, cut};
-use crate::render::Summary;
-use crate::render::csv::{optional, quoted};
-use crate::render::protocol;
-use crate::render::study::{Axis, Point, Study, studies};
-use crate::stats::SAME;
+use plotters::style::text_anchor::HPos;
+use serde::Serialize;
 
-/// Studies that are drawn, a row of panels each; the data has all.
-const MOST: usize = 12;
-const NAME: Face = Face::bold(12.5);
-const TICK: Face = Face::plain(10.5);
+use super::axis::Axis;
+use super::model::{Figure, Look, Mark, Panel};
+use super::text::Face;
+use super::{caption, colour, splits};
+use crate::analyse::{Axis as Parameter, SAME, Study, Summary, protocol, studies};
+use crate::render::csv::{Number, csv};
+
 const VALUE: Face = Face::plain(9.5);
-const HEIGHT: f64 = 250.0;
+const HEIGHT: f64 = 180.0;
+/// Most parameters of a study that get a line each.
+const LINES: usize = 3;
 
-/// The figure, where the ledger holds a study.
-pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
+#[derive(Default, Serialize)]
+struct Point<'a> {
+    dataset: &'a str,
+    label: &'a str,
+    parameter: &'a str,
+    value: String,
+    /// Grids of three parameters and more have their further values in one field.
+    other_parameter: String,
+    other_value: String,
+    accuracy: Number,
+    sd: Number,
+    splits: usize,
+    scored: &'a str,
+}
+
+/// The figure, if the ledger holds a study.
+pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let studies = studies(summary);
-    if studies.is_empty() {
-        return None;
-    }
-    let title = format!("{}: hyperparameters", summary.heading());
-    let mut sheet = Sheet::new(&title);
-    sheet.y += 6.0;
-    for study in studies.iter().take(MOST) {
-        // A pair has a heat map before its lines; more parameters have lines only.
-        let is_pair = study.axes.len() == 2;
-        let panels = usize::from(is_pair) + study.axes.len().min(3);
-        let mut frames = sheet.grid(panels, panels.max(2), HEIGHT).into_iter();
-        if is_pair && let Some(frame) = frames.next() {
-            heat_map(study, frame, &mut sheet.shapes);
-        }
-        for (axis, frame) in frames.enumerate() {
-            line(study, axis, frame, &mut sheet.shapes);
-        }
-    }
-    let picture = sheet.finish(title.clone(), &caption(summary, &words(summary, &studies)));
-    Some(Drawn { name: "hyperparameters", title, picture, data: data(&studies) })
+    let rows: Vec<Vec<Panel>> = studies.iter().map(panels).collect();
+    let widest = rows.iter().map(Vec::len).max()?;
+    Some(Figure {
+        name: "hyperparameters",
+        title: format!("{}: hyperparameters", summary.heading()),
+        legend: Vec::new(),
+        rows,
+        columns: widest.max(2),
+        caption: caption(summary, &words(summary, &studies)),
+        data: csv(&summary.cautions(), &studies.iter().flat_map(points).collect::<Vec<_>>()),
+    })
 }
 
 fn words(summary: &Summary, studies: &[Study]) -> String {
-    let drawn = || studies.iter().take(MOST);
-    let rows = (0..summary.rows.len())
-        .filter(|&row| drawn().any(|study| study.dataset == summary.rows[row].dataset));
-    let splits = || drawn().flat_map(|study| study.points.iter().map(|point| point.splits));
-    let (fewest, most) = (splits().min().unwrap_or(0), splits().max().unwrap_or(0));
-    let over = match (fewest, most) {
-        (1, 1) => "of one split".to_owned(),
-        _ if fewest == most => format!("mean over {most} splits"),
-        _ => format!("mean over {fewest} to {most} splits"),
-    };
-    let scored: Vec<&str> = drawn().map(|study| study.scored).collect();
-    let scored = if scored.iter().all(|name| name.starts_with("test")) {
+    let rows = summary.rows.iter();
+    let rows = rows.filter(|row| studies.iter().any(|study| study.dataset == row.dataset));
+    let points = studies.iter().flat_map(|study| &study.points);
+    let over = splits(points.map(|point| point.splits));
+    let scored = if studies.iter().all(|study| study.scored.starts_with("test")) {
         "Test accuracy in percent"
     } else {
         "Accuracy in percent, of the samples that the axis names"
     };
-    let left_out = cut(MOST, studies.len(), "studies");
     format!(
-        "{scored}, {over}. Lines: horizontal one parameter's values, evenly spaced whatever their size, the others at \
-         their best; bands reach one standard deviation over splits. Heat maps: one parameter to the right, one \
-         upwards, the stronger the colour the higher, the best framed. The best of many is no estimate of an accuracy.{left_out} {}",
-        protocol::data(&summary.plan, rows)
+        "{scored}, mean over {over}. Lines: horizontal one parameter's values, evenly spaced whatever their size, the others at \
+         their best; bands reach one standard deviation over splits. Heat maps: one parameter to the right, one upwards, \
+         the stronger the colour the higher, the best framed. The best of many is not an estimate of an accuracy. {}",
+        protocol::data(rows)
     )
 }
 
-fn heading(study: &Study) -> String {
-    format!("{} on {}", study.label, study.dataset)
+/// A pair has a heat map before its lines; more parameters have lines only.
+fn panels(study: &Study) -> Vec<Panel> {
+    let map = heat_map(study);
+    let lines = (0..study.axes.len().min(LINES)).filter_map(|axis| line(study, axis));
+    let name = format!("{} on {}", study.label, study.dataset);
+    map.into_iter().chain(lines).map(|panel| Panel { name: name.clone(), ..panel }).collect()
+}
+
+fn ticks(parameter: &Parameter) -> Axis {
+    Axis::names(parameter.values.iter().map(Parameter::tick))
 }
 
 /// A line along one parameter, with a band.
-fn line(study: &Study, axis: usize, frame: Frame, shapes: &mut Vec<Shape>) {
+fn line(study: &Study, axis: usize) -> Option<Panel> {
     let points = study.along(axis);
-    let spread = |deviation: Option<f64>| deviation.unwrap_or(0.0);
-    let ends =
-        points.iter().flat_map(|p| [p.mean - spread(p.deviation), p.mean + spread(p.deviation)]);
-    let Some(y) = Scale::linear(ends, 0.5) else {
-        return;
+    let parameter = study.axes.get(axis)?;
+    let band = |sign: f64| {
+        let end = move |deviation: Option<f64>| sign * deviation.unwrap_or(0.0);
+        points.iter().map(move |p| (p.at[axis] as f64, p.mean + end(p.deviation)))
     };
-    let parameter = &study.axes[axis];
-    let names: Vec<String> = parameter.values.iter().map(Axis::tick).collect();
-    let name = heading(study);
-    let titles = (name.as_str(), parameter.name.as_str(), study.scored);
-    let plot = Plot::new(frame, (Scale::names(&names), y), titles, shapes);
-    let look = Look::of(0);
-    let place = |p: &Point| p.at[axis] as f64;
-    let band: Vec<_> = (points.iter())
-        .map(|p| (place(p), p.mean - spread(p.deviation), p.mean + spread(p.deviation)))
-        .collect();
-    plot.band(&band, look.colour, shapes);
-    let curve: Vec<_> = points.iter().map(|p| (place(p), p.mean)).collect();
-    plot.curve(&curve, look, shapes);
+    let y = Axis::percent(band(-1.0).chain(band(1.0)).map(|point| point.1))?;
+    let look = Look::series(0);
+    let around = band(-1.0).chain(band(1.0).rev()).collect();
+    let mut marks = vec![Mark::Area { points: around, colour: colour::faint(look.colour, 0.18) }];
+    marks.extend(Mark::curve(band(0.0).collect(), look));
+    Some(Panel {
+        about: study.scored.to_owned(),
+        below: parameter.name.clone(),
+        marks,
+        ..Panel::new(ticks(parameter), y, HEIGHT)
+    })
 }
 
 /// The first parameter to the right, the second upwards.
-fn heat_map(study: &Study, outer: Frame, shapes: &mut Vec<Shape>) {
+fn heat_map(study: &Study) -> Option<Panel> {
     let [across, up] = study.axes.as_slice() else {
-        return;
+        return None;
     };
-    let name = NAME.shortened(&heading(study), outer.width);
-    let at = (outer.left, outer.top + 12.0);
-    shapes.push(text_at(NAME, colour::INK, at, name));
-    let title = format!("{} upwards; {}", up.name, study.scored);
-    let title = TICK.shortened(&title, outer.width);
-    let at = (outer.left, outer.top + 28.0);
-    shapes.push(text_at(TICK, colour::GREY, at, title));
-    let field = Field::new(outer, across, up);
-    let (low, top) =
-        study.points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, top), point| {
-            (low.min(point.mean), top.max(point.mean))
-        });
+    let means = || study.points.iter().map(|point| point.mean);
+    let (low, top) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
+    let mut marks = Vec::new();
     for point in &study.points {
+        let (x, y) = (point.at[0] as f64, point.at[1] as f64);
         let share = if top > low { (point.mean - low) / (top - low) } else { 1.0 };
-        field.cell(point, share, top - point.mean <= SAME, shapes);
-    }
-    field.ticks(across, up, shapes);
-}
-
-/// The cells of a heat map.
-struct Field {
-    frame: Frame,
-    /// Size of a cell.
-    wide: f64,
-    high: f64,
-}
-
-impl Field {
-    fn new(outer: Frame, across: &Axis, up: &Axis) -> Self {
-        let frame = Frame {
-            left: outer.left + 48.0,
-            top: outer.top + 36.0,
-            width: outer.width - 54.0,
-            height: outer.height - 72.0,
-        };
-        Self {
-            wide: frame.width / across.values.len().max(1) as f64,
-            high: frame.height / up.values.len().max(1) as f64,
-            frame,
-        }
-    }
-
-    /// A cell with its mean, where there is room for it; the best is framed.
-    fn cell(&self, point: &Point, share: f64, is_best: bool, shapes: &mut Vec<Shape>) {
-        let Self { frame, wide, high } = self;
-        let left = frame.left + point.at[0] as f64 * wide;
-        let above = frame.top + frame.height - (point.at[1] + 1) as f64 * high;
+        let cell =
+            |half: f64, colour| Mark::rectangle((x - half, y - half), (x + half, y + half), colour);
+        let is_best = top - point.mean <= SAME;
+        marks.push(cell(0.49, colour::ramp(share)));
         if is_best {
-            shapes.push(bar(left, above, *wide, *high, colour::REFERENCE));
+            let corners = [(-1.0, -1.0), (-1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)];
+            let frame = corners.map(|(dx, dy)| (x + 0.47 * dx, y + 0.47 * dy)).to_vec();
+            marks.push(Mark::line(frame, 2.5, colour::REFERENCE));
         }
-        let rim = if is_best { 2.5 } else { 0.5 };
-        shapes.push(bar(
-            left + rim,
-            above + rim,
-            wide - 2.0 * rim,
-            high - 2.0 * rim,
-            colour::ramp(share),
-        ));
-        if *wide > 24.0 && *high > 12.0 {
-            let ink = if share > 0.55 { colour::WHITE } else { colour::INK };
-            let at = (left + wide / 2.0, above + high / 2.0 + 3.4);
-            shapes.push(text_around(VALUE, ink, at, format!("{:.1}", point.mean)));
+        // Many values leave no room for numbers.
+        if across.values.len() <= 8 && up.values.len() <= 12 {
+            let colour = if share > 0.55 { colour::WHITE } else { colour::INK };
+            let text = format!("{:.1}", point.mean);
+            marks.push(Mark::text((x, y), HPos::Center, (VALUE, colour), text));
         }
     }
-
-    fn ticks(&self, across: &Axis, up: &Axis, shapes: &mut Vec<Shape>) {
-        let Self { frame, wide, high } = self;
-        let bottom = frame.top + frame.height;
-        for (index, value) in across.values.iter().enumerate() {
-            let at = (frame.left + (index as f64 + 0.5) * wide, bottom + 15.0);
-            let tick = TICK.shortened(&Axis::tick(value), *wide);
-            shapes.push(text_around(TICK, colour::GREY, at, tick));
-        }
-        for (index, value) in up.values.iter().enumerate() {
-            let at = (frame.left - 5.0, bottom - (index as f64 + 0.5) * high + 3.7);
-            shapes.push(text_before(TICK, colour::GREY, at, Axis::tick(value)));
-        }
-        let at = (frame.left + frame.width / 2.0, bottom + 31.0);
-        shapes.push(text_around(TICK, colour::GREY, at, across.name.clone()));
-    }
+    Some(Panel {
+        about: format!("{} upwards; {}", up.name, study.scored),
+        below: across.name.clone(),
+        marks,
+        ..Panel::new(ticks(across), ticks(up), HEIGHT)
+    })
 }
 
-fn data(studies: &[Study]) -> String {
-    let mut text =
-        "dataset,label,parameter,value,other_parameter,other_value,accuracy,sd,splits,scored\n"
-            .to_owned();
-    for study in studies {
-        for point in &study.points {
-            // Grids of three parameters and more have their further values in one field.
-            let value = |axis: &Axis, at: usize| {
-                let value = axis.values.get(at);
-                value.map_or(String::new(), protocol::value_of)
-            };
-            let mut fields = study.axes.iter().zip(&point.at);
-            let (first, first_value) =
-                fields.next().map_or((String::new(), String::new()), |(axis, &at)| {
-                    (axis.name.clone(), value(axis, at))
-                });
-            let (names, values): (Vec<String>, Vec<String>) =
-                fields.map(|(axis, &at)| (axis.name.clone(), value(axis, at))).unzip();
-            text += &format!(
-                "{},{},{},{},{},{},{:?},{},{},{}\n",
-                quoted(&study.dataset),
-                quoted(&study.label),
-                quoted(&first),
-                quoted(&first_value),
-                quoted(&names.join(" ")),
-                quoted(&values.join(" ")),
-                point.mean,
-                optional(point.deviation),
-                point.splits,
-                quoted(study.scored)
-            );
+fn points(study: &Study) -> impl Iterator<Item = Point<'_>> {
+    study.points.iter().map(|point| {
+        let value = |(axis, at): (&Parameter, &usize)| {
+            axis.values.get(*at).map_or(String::new(), protocol::value_of)
+        };
+        let joined = |texts: Vec<String>| texts.join(" ");
+        let places = || study.axes.iter().zip(&point.at);
+        let others = || places().skip(1);
+        Point {
+            dataset: &study.dataset,
+            label: &study.label,
+            parameter: study.axes.first().map_or("", |axis| &axis.name),
+            value: places().next().map_or(String::new(), value),
+            other_parameter: joined(others().map(|(axis, _)| axis.name.clone()).collect()),
+            other_value: joined(others().map(value).collect()),
+            accuracy: Number::from(point.mean),
+            sd: point.deviation.into(),
+            splits: point.splits,
+            scored: study.scored,
         }
-    }
-    text
+    })
 }

@@ -1,43 +1,38 @@
 //! `figures/*`: pictures of a ledger, each as SVG, PNG and, with the numbers drawn, CSV.
 //!
-//! The way of the data: a figure's own file takes its numbers from a [`Summary`] and adds shapes to a
-//! [`sheet`], mostly by way of a [`plot`] with a [`scale`] along each axis or of a [`forest`] of
-//! lanes; [`canvas`] turns the shapes into a file. `accuracy` alone has a layout of its own:
-//! [`page`], [`panel`], [`lane`], [`axis`] and [`data`].
+//! Each figure's file takes typed rows from a [`Summary`]. The rows give both the CSV ([`data`]) and the marks of a
+//! [`Figure`] ([`model`]), which is plain data. [`draw`] turns any figure into SVG, and [`png`] an SVG into PNG.
+//! Panels with a lane per method share [`lanes`].
 //!
-//! A figure is drawn if the ledger holds what it shows; [`figures`] knows them all.
+//! A figure is drawn if the ledger holds what it shows; [`figures`] lists them all.
 
-mod ablation;
+mod accuracy;
+mod against_paper;
 mod axis;
-mod beside;
-mod canvas;
 mod colour;
-mod convergence;
 mod critical;
-mod data;
 mod differences;
+mod draw;
 pub(super) mod effect;
 mod embedding;
-mod font;
-mod forest;
 mod hyper;
-mod lane;
-mod page;
-mod panel;
-mod plot;
+mod lanes;
+mod model;
+mod png;
 mod radar;
-mod scale;
-mod sheet;
+mod text;
 mod time;
+mod training;
 
-use super::csv::with_cautions;
-use super::{ExportError, Summary, Trace, protocol};
-use canvas::Picture;
+pub use model::Figure;
 
-/// Panels that are drawn of very large experiments; the data has them all.
-const MOST_PANELS: usize = 12;
-/// Lanes or series of a panel that are drawn.
-const MOST: usize = 30;
+use serde::Serialize;
+
+use super::csv::csv;
+use crate::analyse::text::counted;
+use crate::analyse::{Entry, Row, Summary, Trace, protocol};
+use crate::error::Error;
+use model::Panel;
 
 /// The names of all figures.
 pub(super) const NAMES: [&str; 11] = [
@@ -54,92 +49,64 @@ pub(super) const NAMES: [&str; 11] = [
     "embedding",
 ];
 
-/// A picture that is ready to be written.
-pub struct Drawn {
-    /// Name of its files, without ending.
-    pub name: &'static str,
-    pub title: String,
-    picture: Picture,
-    /// The numbers that are drawn, as CSV.
-    pub data: String,
-}
-
-impl Drawn {
-    /// 960 pixels wide.
-    pub fn svg(&self) -> Result<Vec<u8>, ExportError> {
-        self.picture.svg().map_err(|reason| self.error(reason))
+impl Figure {
+    /// An SVG, 960 pixels wide.
+    pub fn svg(&self) -> Result<String, Error> {
+        draw::svg(self).map_err(|reason| self.error(reason))
     }
 
-    /// The same picture with twice as many pixels each way.
-    pub fn png(&self) -> Result<Vec<u8>, ExportError> {
-        self.picture.png().map_err(|reason| self.error(reason))
+    /// The SVG as a PNG with twice as many pixels each way.
+    pub fn png(&self, svg: &str) -> Result<Vec<u8>, Error> {
+        png::png(svg).map_err(|reason| self.error(reason))
     }
 
-    /// What the picture shows, in words.
-    pub fn description(&self) -> &str {
-        &self.picture.description
-    }
-
-    fn error(&self, reason: String) -> ExportError {
-        ExportError::Format { file: self.name, reason }
+    fn error(&self, reason: String) -> Error {
+        Error::failed(format!("cannot build {}: {reason}", self.name))
     }
 }
 
 /// Every figure that the ledger has the numbers for, in the order of the report.
-pub fn figures(summary: &Summary) -> Vec<Drawn> {
-    let drawn = [
-        Some(accuracy(summary)),
+pub fn figures(summary: &Summary) -> Vec<Figure> {
+    let figures = [
+        accuracy::figure(summary),
         differences::figure(summary),
-        beside::figure(summary),
+        against_paper::figure(summary),
         critical::figure(summary),
         time::figure(summary),
         effect::figure(&[summary]),
-        convergence::figure(summary),
-        ablation::figure(summary),
+        training::convergence(summary),
+        training::ablation(summary),
         radar::figure(summary),
         hyper::figure(summary),
         embedding::figure(summary),
     ];
-    let mut drawn: Vec<Drawn> = drawn.into_iter().flatten().collect();
-    for drawn in &mut drawn {
-        drawn.data = with_cautions(summary, &drawn.data);
-    }
-    drawn
+    figures.into_iter().flatten().collect()
 }
 
-fn accuracy(summary: &Summary) -> Drawn {
-    Drawn {
-        name: "accuracy",
-        title: format!("{}: test accuracy by method", summary.heading()),
-        picture: page::picture(summary),
-        data: data::csv(summary),
-    }
-}
-
-/// Says what was left out, where anything was.
-fn left_out(summary: &Summary, name: &str) -> String {
-    let panels = summary.rows.len().saturating_sub(MOST_PANELS);
-    let methods = summary.columns.len().saturating_sub(MOST);
-    if panels + methods == 0 {
-        return String::new();
-    }
-    format!(
-        " At most {MOST_PANELS} datasets and {MOST} methods are drawn; {name}.csv has the numbers of all."
-    )
-}
-
-/// Says how many are drawn, where those are not all.
-fn cut(drawn: usize, all: usize, what: &str) -> String {
-    if drawn >= all {
-        return String::new();
-    }
-    format!(" {drawn} of {all} {what} are drawn; the data has all.")
+/// A figure of one experiment: its name, what follows the experiment's title, its panels and how many of them have room
+/// next to each other, what they show in words, and their data. `None` without panels.
+fn figure<R: Serialize + Default>(
+    summary: &Summary,
+    (name, title): (&'static str, &str),
+    (panels, columns): (Vec<Panel>, usize),
+    words: &str,
+    rows: &[R],
+) -> Option<Figure> {
+    let columns = panels.len().min(columns);
+    (columns > 0).then(|| Figure {
+        name,
+        title: format!("{}: {title}", summary.heading()),
+        legend: Vec::new(),
+        rows: Figure::grid(panels, columns),
+        columns,
+        caption: caption(summary, words),
+        data: csv(&summary.cautions(), rows),
+    })
 }
 
 /// What a figure of single fits shows: of which data, and of which split of how many.
-fn one_split(summary: &Summary, rows: impl Iterator<Item = usize> + Clone) -> String {
-    let splits = |row: usize| summary.plan.datasets.get(row).map(|data| data.splits.len());
-    let mut planned: Vec<usize> = rows.clone().filter_map(splits).collect();
+fn one_split<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> String {
+    let mut planned: Vec<usize> = rows.clone().map(|row| row.data.splits.len()).collect();
     planned.sort_unstable();
     planned.dedup();
     let split = match planned.as_slice() {
@@ -147,20 +114,30 @@ fn one_split(summary: &Summary, rows: impl Iterator<Item = usize> + Clone) -> St
         [several] => format!("Of the first of {several} splits"),
         _ => "Of the first split of each dataset".to_owned(),
     };
-    format!("{split}. {}", protocol::data(&summary.plan, rows))
+    format!("{split}. {}", protocol::data(rows))
+}
+
+/// `10 splits` or `5 to 10 splits`.
+fn splits(counts: impl Iterator<Item = usize> + Clone) -> String {
+    let (fewest, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+    let most_splits = counted(most, "split");
+    if fewest == most { most_splits } else { format!("{fewest} to {most_splits}") }
 }
 
 /// What the steps of traces are called: networks train by epochs.
-fn unit(summary: &Summary, traces: &[&Trace]) -> &'static str {
-    let is_network = |trace: &&Trace| {
-        let column = summary.columns.get(trace.column);
-        column.is_some_and(|column| protocol::is_network(&column.method))
-    };
-    match traces.iter().filter(|trace| is_network(trace)).count() {
+fn unit(entries: &[Entry]) -> &'static str {
+    match entries.iter().filter(|entry| entry.column.is_network).count() {
         0 => "iteration",
-        networks if networks == traces.len() => "epoch",
+        networks if networks == entries.len() => "epoch",
         _ => "iteration or epoch",
     }
+}
+
+/// The cells whose fit was traced, with their traces.
+fn traced<'a>(
+    entries: impl Iterator<Item = Entry<'a>>,
+) -> impl Iterator<Item = (Entry<'a>, &'a Trace)> {
+    entries.filter_map(|entry| Some((entry, entry.cell.trace.as_ref()?)))
 }
 
 /// A caption: the state of the run, what is drawn, what to beware of, and where it comes from.

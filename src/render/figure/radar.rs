@@ -2,18 +2,17 @@
 
 use std::f64::consts::TAU;
 
-use super::canvas::Shape;
-use super::colour;
-use super::font::Face;
-use super::plot::Look;
-use super::sheet::{Frame, Sheet, text_around, text_at};
-use super::{Drawn, caption, cut, one_split, unit};
-use crate::render::csv::quoted;
-use crate::render::{Summary, Trace};
+use plotters::style::text_anchor::HPos;
+use serde::Serialize;
 
-/// Datasets that are drawn, three panels each.
-const MOST: usize = 3;
-const NAME: Face = Face::bold(12.5);
+use super::axis::Axis;
+use super::draw::panel_width;
+use super::model::{Figure, Look, Mark, Panel};
+use super::text::Face;
+use super::{colour, one_split, traced, unit};
+use crate::analyse::{Entry, Row, Summary, Trace, TracePoint};
+use crate::render::csv::Number;
+
 const TICK: Face = Face::plain(10.0);
 /// From this ratio of the largest to the smallest objective on, axes are logarithmic.
 const WIDE: f64 = 30.0;
@@ -21,202 +20,152 @@ const WIDE: f64 = 30.0;
 const MARKED: usize = 12;
 /// The paper's iteration between the first and the last.
 const BETWEEN: usize = 25;
+/// Panels of a dataset.
+const STAGES: usize = 3;
+const HEIGHT: f64 = 290.0;
+/// The names of the classes are this far from the centre, the rim being at 1.
+const NAMES: f64 = 1.09;
+/// So far reaches the plot upwards and downwards.
+const REACH: f64 = 1.17;
 
-/// The figure, where two entries recorded the objectives of at least three classes of a dataset.
-pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
-    let mut groups: Vec<(usize, Vec<&Trace>)> = Vec::new();
-    for row in 0..summary.rows.len() {
-        let usable = |trace: &&Trace| trace.row == row && classes(trace) >= 3;
-        let traces: Vec<&Trace> = summary.traces.iter().filter(usable).collect();
-        if traces.len() > 1 {
-            groups.push((row, traces));
-        }
-    }
-    if groups.is_empty() {
-        return None;
-    }
-    let (data, left_out) = (data(summary, &groups), cut(MOST, groups.len(), "datasets"));
-    groups.truncate(MOST);
-    let title = format!("{}: objectives of the classes", summary.heading());
-    let mut sheet = Sheet::new(&title);
-    let mut columns: Vec<usize> =
-        groups.iter().flat_map(|(_, traces)| traces.iter().map(|t| t.column)).collect();
+#[derive(Default, Serialize)]
+struct Objective<'a> {
+    dataset: &'a str,
+    label: &'a str,
+    iteration: usize,
+    class: usize,
+    objective: Number,
+}
+
+/// The figure, if two entries recorded the objectives of at least three classes of a dataset.
+pub(super) fn figure(summary: &Summary) -> Option<Figure> {
+    let groups: Vec<Vec<(Entry, &Trace)>> =
+        summary.rows.iter().map(|row| traces(summary, row)).filter(|t| t.len() > 1).collect();
+    let all = || groups.iter().flatten();
+    let mut columns: Vec<usize> = all().map(|(entry, _)| entry.column.index).collect();
     columns.sort_unstable();
     columns.dedup();
-    let entries = columns.iter().enumerate().map(|(index, &column)| {
-        let label = (summary.columns.get(column)).map_or("", |column| column.label.as_str());
-        (label.to_owned(), Look::of(index).icon())
-    });
-    sheet.legend(entries.collect());
-    for (row, traces) in &groups {
-        let frames = sheet.grid(3, 3, 320.0);
-        for (stage, frame) in frames.into_iter().enumerate() {
-            let of = (*row, traces.as_slice());
-            panel(summary, of, &columns, stage, frame, &mut sheet.shapes);
+    let mut panels = Vec::new();
+    for traces in &groups {
+        let look = |entry: &Entry| columns.iter().position(|index| *index == entry.column.index);
+        for stage in 0..STAGES {
+            let looks = traces.iter().map(|(entry, _)| Look::series(look(entry).unwrap_or(0)));
+            let points = traces.iter().map(|(_, trace)| at(trace, stage));
+            let entries: Vec<Entry> = traces.iter().map(|(entry, _)| *entry).collect();
+            panels.push(panel(&entries, &looks.zip(points).collect::<Vec<_>>()));
         }
     }
     let words = format!(
-        "One spoke per class: its objective, from the centre outwards; the smaller the polygon, the lower the \
-         objectives. The panels are of the first, of the {BETWEEN}th (or, of shorter trainings, the middle) and of \
-         the last iteration or epoch; their numbers begin with 0. Spokes start at zero, or are logarithmic where it says so; \
-         the number at the rim is the largest objective.{left_out} {}",
-        one_split(summary, groups.iter().map(|(row, _)| *row))
+        "One spoke per class: its objective, from the centre outwards; the smaller the polygon, the lower the objectives. \
+         The panels are of the first, of the {BETWEEN}th (or, of shorter trainings, the middle) and of the last iteration \
+         or epoch; their numbers begin with 0. Spokes start at zero, or are logarithmic if the panel says so; the number \
+         at the rim is the largest objective. {}",
+        one_split(groups.iter().map(|traces| traces[0].0.row))
     );
-    let picture = sheet.finish(title.clone(), &caption(summary, &words));
-    Some(Drawn { name: "radar", title, picture, data })
+    let rows: Vec<_> = all().flat_map(|(entry, trace)| objectives(*entry, trace)).collect();
+    let title = ("radar", "objectives of the classes");
+    let figure = super::figure(summary, title, (panels, STAGES), &words, &rows)?;
+    let labels = columns.iter().map(|index| summary.columns[*index].label.clone());
+    Some(Figure { legend: Look::legend(labels), ..figure })
+}
+
+/// The traces of a dataset with objectives that can be drawn.
+fn traces<'a>(summary: &'a Summary, row: &'a Row) -> Vec<(Entry<'a>, &'a Trace)> {
+    traced(summary.entries_of(row)).filter(|(_, trace)| classes(trace) >= 3).collect()
 }
 
 /// Classes of a trace; 0 if its objectives cannot be drawn.
 fn classes(trace: &Trace) -> usize {
     let count = trace.points.first().map_or(0, |point| point.objectives.len());
-    let sound = |point: &crate::render::TracePoint| {
+    let is_sound = |point: &TracePoint| {
         point.objectives.len() == count
             && point.objectives.iter().all(|j| j.is_finite() && *j >= 0.0)
     };
-    if trace.points.iter().all(sound) { count } else { 0 }
+    if trace.points.iter().all(is_sound) { count } else { 0 }
 }
 
-/// The iteration drawn at a stage, as an index.
-fn place(trace: &Trace, stage: usize) -> usize {
+/// The iteration that is drawn at a stage.
+fn at(trace: &Trace, stage: usize) -> &TracePoint {
     let last = trace.points.len() - 1;
-    match stage {
+    let index = match stage {
         0 => 0,
         1 if last >= BETWEEN => BETWEEN - 1,
         1 => last / 2,
         _ => last,
-    }
+    };
+    &trace.points[index]
 }
 
-/// A panel: where its spokes lie and how far its values reach along them.
-struct Wheel {
-    centre: (f64, f64),
-    radius: f64,
-    spokes: usize,
-    smallest: f64,
-    largest: f64,
+/// The objectives of a trace at every stage.
+fn objectives<'a>(entry: Entry<'a>, trace: &'a Trace) -> impl Iterator<Item = Objective<'a>> {
+    let mut points: Vec<&TracePoint> = (0..STAGES).map(|stage| at(trace, stage)).collect();
+    points.dedup_by(|a, b| std::ptr::eq(*a, *b));
+    points.into_iter().flat_map(move |point| {
+        point.objectives.iter().enumerate().map(move |(class, objective)| Objective {
+            dataset: &entry.row.dataset,
+            label: &entry.column.label,
+            iteration: point.iteration,
+            class,
+            objective: Number::from(*objective),
+        })
+    })
 }
 
-impl Wheel {
-    fn new(frame: Frame, objectives: &[&Vec<f64>]) -> Self {
-        let all = || objectives.iter().flat_map(|values| values.iter().copied());
-        let room = frame.height - 40.0;
-        Self {
-            centre: (frame.left + frame.width / 2.0, frame.top + 30.0 + room / 2.0),
-            radius: (frame.width.min(room) / 2.0 - 14.0).max(20.0),
-            spokes: (objectives.iter().map(|values| values.len()).max()).unwrap_or(0),
-            smallest: all().fold(f64::INFINITY, f64::min),
-            largest: all().fold(f64::MIN_POSITIVE, f64::max),
-        }
-    }
-
-    fn is_log(&self) -> bool {
-        self.smallest > 0.0 && self.largest / self.smallest > WIDE
-    }
-
-    /// How far out a value lies, 1 being the rim.
-    fn reach(&self, value: f64) -> f64 {
-        if !self.is_log() {
-            return value / self.largest;
-        }
-        // The smallest value keeps a distance from the centre, or its spoke would not be seen.
-        let low = (self.smallest / 1.5).ln();
-        (value.ln() - low) / (self.largest.ln() - low)
-    }
-
-    fn at(&self, spoke: usize, share: f64) -> (f64, f64) {
-        let angle = TAU * spoke as f64 / self.spokes.max(1) as f64;
-        (
-            self.centre.0 + share * self.radius * angle.sin(),
-            self.centre.1 - share * self.radius * angle.cos(),
-        )
-    }
-
-    /// Spokes with the names of their classes, rings, and the value of the outermost one.
-    fn web(&self, classes: &[String], shapes: &mut Vec<Shape>) {
-        let line = |points| Shape::Line { points, thick: 1.0, colour: colour::GRID };
-        for share in [0.25, 0.5, 0.75, 1.0] {
-            let ring = (0..=self.spokes).map(|spoke| self.at(spoke, share));
-            shapes.push(line(ring.collect()));
-        }
-        for spoke in 0..self.spokes {
-            shapes.push(line(vec![self.centre, self.at(spoke, 1.0)]));
-            let (x, y) = self.at(spoke, 1.09);
-            let name = classes.get(spoke).map_or("", String::as_str);
-            let name = TICK.shortened(name, 40.0);
-            shapes.push(text_around(TICK, colour::GREY, (x, y + 3.5), name));
-        }
-        let rim = (self.centre.0 + 4.0, self.centre.1 - self.radius + 12.0);
-        let largest = format!("{:.3}", self.largest);
-        shapes.push(text_at(TICK, colour::GREY, rim, largest));
-    }
-
-    fn polygon(&self, objectives: &[f64], look: Look, shapes: &mut Vec<Shape>) {
-        let points: Vec<_> = (objectives.iter().enumerate())
-            .map(|(spoke, value)| self.at(spoke, self.reach(*value)))
-            .collect();
-        let closed = points.iter().chain(points.first()).copied().collect();
-        shapes
-            .push(Shape::Area { points: points.clone(), colour: colour::faint(look.colour, 0.12) });
-        shapes.push(Shape::Line { points: closed, thick: 1.75, colour: look.colour });
-        if self.spokes <= MARKED {
-            let marks = points.into_iter().flat_map(|at| look.mark.draw(at, 3.0, look.colour));
-            shapes.extend(marks);
-        }
-    }
+/// Where a share of a spoke lies, the first spoke pointing upwards.
+fn on_spoke(spoke: usize, spokes: usize, share: f64) -> (f64, f64) {
+    let angle = TAU * spoke as f64 / spokes.max(1) as f64;
+    (share * angle.sin(), share * angle.cos())
 }
 
-/// Draws a dataset's objectives at one stage; `columns` gives methods their looks.
-fn panel(
-    summary: &Summary,
-    (row, traces): (usize, &[&Trace]),
-    columns: &[usize],
-    stage: usize,
-    frame: Frame,
-    shapes: &mut Vec<Shape>,
-) {
-    let point = |trace: &&Trace| trace.points[place(trace, stage)].clone();
-    let drawn: Vec<_> = traces.iter().map(point).collect();
-    let objectives: Vec<&Vec<f64>> = drawn.iter().map(|point| &point.objectives).collect();
-    let wheel = Wheel::new(frame, &objectives);
-    let data = summary.plan.datasets.get(row);
-    let name = format!(
-        "{}, {} {}{}",
-        data.map_or("", |data| data.name.as_str()),
-        unit(summary, traces),
-        drawn.first().map_or(0, |point| point.iteration),
-        if wheel.is_log() { ", logarithmic" } else { "" }
-    );
-    let at = (frame.left, frame.top + 12.0);
-    let name = NAME.shortened(&name, frame.width);
-    shapes.push(text_at(NAME, colour::INK, at, name));
-    wheel.web(data.map_or(&[], |data| data.classes.as_slice()), shapes);
-    for (trace, objectives) in traces.iter().zip(objectives) {
-        let index = columns.iter().position(|column| *column == trace.column);
-        wheel.polygon(objectives, Look::of(index.unwrap_or(0)), shapes);
-    }
-}
-
-fn data(summary: &Summary, groups: &[(usize, Vec<&Trace>)]) -> String {
-    let mut text = "dataset,label,iteration,class,objective\n".to_owned();
-    for (row, traces) in groups {
-        let dataset = summary.rows.get(*row).map_or("", |row| row.dataset.as_str());
-        for trace in traces {
-            let label =
-                summary.columns.get(trace.column).map_or("", |column| column.label.as_str());
-            let mut places: Vec<usize> = (0..3).map(|stage| place(trace, stage)).collect();
-            places.dedup();
-            for index in places {
-                let point = &trace.points[index];
-                for (class, objective) in point.objectives.iter().enumerate() {
-                    text += &format!(
-                        "{},{},{},{class},{objective:?}\n",
-                        quoted(dataset),
-                        quoted(label),
-                        point.iteration
-                    );
-                }
-            }
+/// The objectives of a dataset's methods at one stage, in a circle of radius 1.
+fn panel(entries: &[Entry], drawn: &[(Look, &TracePoint)]) -> Panel {
+    let data = &entries[0].row.data;
+    let values = || drawn.iter().flat_map(|(_, point)| point.objectives.iter().copied());
+    let smallest = values().fold(f64::INFINITY, f64::min);
+    let largest = values().fold(f64::MIN_POSITIVE, f64::max);
+    let spokes = drawn.iter().map(|(_, point)| point.objectives.len()).max().unwrap_or(0);
+    let is_log = smallest > 0.0 && largest / smallest > WIDE;
+    // The smallest value keeps a distance from the centre, or its spoke would not be seen.
+    let low = (smallest / 1.5).ln();
+    let share = |value: f64| match is_log {
+        true => (value.ln() - low) / (largest.ln() - low),
+        false => value / largest,
+    };
+    let mut marks = web(&data.classes, spokes, largest);
+    for (look, point) in drawn {
+        let objectives = point.objectives.iter().enumerate();
+        let corners: Vec<_> =
+            objectives.map(|(spoke, value)| on_spoke(spoke, spokes, share(*value))).collect();
+        let closed = corners.iter().chain(corners.first()).copied().collect();
+        let colour = colour::faint(look.colour, 0.12);
+        marks.push(Mark::Area { points: corners.clone(), colour });
+        marks.push(Mark::line(closed, 1.75, look.colour));
+        if spokes <= MARKED {
+            marks.push(Mark::Dots { at: corners, look: Look { radius: 3.0, ..*look } });
         }
     }
-    text
+    let iteration = drawn.first().map_or(0, |(_, point)| point.iteration);
+    let scale = if is_log { ", logarithmic" } else { "" };
+    // Both axes have the same unit.
+    let wide = REACH * panel_width(STAGES) / HEIGHT;
+    let (x, y) = (Axis::hidden(-wide, wide), Axis::hidden(-REACH, REACH));
+    let name = format!("{}, {} {iteration}{scale}", data.name, unit(entries));
+    Panel { name, marks, ..Panel::new(x, y, HEIGHT) }
+}
+
+/// Spokes with the names of their classes, rings, and the value of the outermost one.
+fn web(classes: &[String], spokes: usize, largest: f64) -> Vec<Mark> {
+    let line = |points| Mark::line(points, 1.0, colour::GRID);
+    let text = |at, anchor, text| Mark::text(at, anchor, (TICK, colour::GREY), text);
+    let mut marks = Vec::new();
+    for share in [0.25, 0.5, 0.75, 1.0] {
+        marks.push(line((0..=spokes).map(|spoke| on_spoke(spoke, spokes, share)).collect()));
+    }
+    for spoke in 0..spokes {
+        marks.push(line(vec![(0.0, 0.0), on_spoke(spoke, spokes, 1.0)]));
+        let name = TICK.shortened(classes.get(spoke).map_or("", String::as_str), 40.0);
+        marks.push(text(on_spoke(spoke, spokes, NAMES), HPos::Center, name));
+    }
+    marks.push(text((0.0, 0.94), HPos::Left, format!("{largest:.3}")));
+    marks
 }

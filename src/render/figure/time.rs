@@ -1,72 +1,76 @@
 //! `time`: what accuracy costs, mean time of a fit against mean accuracy.
 
-use super::plot::{Look, Plot};
-use super::scale::Scale;
-use super::sheet::Sheet;
-use super::{Drawn, MOST, MOST_PANELS, caption, left_out};
-use crate::render::csv::{optional, quoted};
-use crate::render::{Cell, Row, Summary};
+use serde::Serialize;
 
-/// The figure, where times are known.
-pub(super) fn figure(summary: &Summary) -> Option<Drawn> {
-    let timed = |cell: &Cell| point(cell).is_some();
-    let rows: Vec<&Row> =
-        (summary.rows.iter()).filter(|row| row.cells.iter().any(timed)).take(MOST_PANELS).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let title = format!("{}: time against accuracy", summary.heading());
-    let mut sheet = Sheet::new(&title);
-    let entries = summary
-        .columns
-        .iter()
-        .take(MOST)
-        .enumerate()
-        .map(|(index, column)| (column.label.clone(), Look::of(index).icon()));
-    sheet.legend(entries.collect());
-    let columns = rows.len().min(3);
-    let frames = sheet.grid(rows.len(), columns, 250.0);
-    for (row, frame) in rows.iter().zip(frames) {
-        let points: Vec<_> = row.cells.iter().take(MOST).map(point).collect();
-        let x = Scale::log(points.iter().flatten().map(|point| point.0));
-        let y = points.iter().flatten().flat_map(|&(_, mean, sd)| [mean - sd, mean + sd]);
-        let (Some(x), Some(y)) = (x, Scale::linear(y, 0.5)) else {
-            continue;
-        };
-        let titles = (row.dataset.as_str(), "seconds per fit", "test accuracy (%)");
-        let plot = Plot::new(frame, (x, y), titles, &mut sheet.shapes);
-        for (index, point) in points.iter().enumerate() {
-            let Some((seconds, mean, sd)) = *point else {
-                continue;
-            };
-            let look = Look::of(index);
-            sheet.shapes.push(plot.whisker(seconds, (mean - sd, mean + sd), look.colour));
-            sheet.shapes.extend(look.mark.draw(plot.at(seconds, mean), 4.5, look.colour));
-        }
-    }
-    let words = "Means over splits; bars reach one standard deviation of the accuracy. Times are of the \
-                 machines named in the report, without the kernel matrix, which all methods share, and \
-                 without the choice of parameters.";
-    let picture = sheet
-        .finish(title.clone(), &caption(summary, &(words.to_owned() + &left_out(summary, "time"))));
-    Some(Drawn { name: "time", title, picture, data: data(summary) })
+use super::axis::Axis;
+use super::lanes::{self, MOST};
+use super::model::{Figure, Look, Mark, Panel};
+use crate::analyse::{Cell, Summary};
+use crate::render::csv::{Names, Number};
+
+#[derive(Default, Serialize)]
+struct Times {
+    fit_seconds: Number,
+    accuracy: Number,
+    sd: Number,
+    splits: usize,
 }
 
-/// Seconds, mean accuracy and its deviation, as far as they can be drawn.
-fn point(cell: &Cell) -> Option<(f64, f64, f64)> {
-    let seconds = cell.fit_seconds.filter(|seconds| *seconds > 0.0)?;
-    let mean = cell.mean.filter(|mean| (0.0..=100.0).contains(mean))?;
-    Some((seconds, mean, cell.deviation.unwrap_or(0.0)))
-}
-
-fn data(summary: &Summary) -> String {
-    let mut text = "dataset,method,label,fit_seconds,accuracy,sd,splits\n".to_owned();
+/// The figure, if times are known.
+pub(super) fn figure(summary: &Summary) -> Option<Figure> {
+    let mut rows = Vec::new();
+    let mut panels = Vec::new();
     for row in &summary.rows {
-        for (cell, column) in row.cells.iter().zip(&summary.columns) {
-            let names = [&row.dataset, &column.method, &column.label].map(|name| quoted(name));
-            let numbers = [cell.fit_seconds, cell.mean, cell.deviation].map(optional);
-            text += &format!("{},{},{}\n", names.join(","), numbers.join(","), cell.counts.ok);
+        let times: Vec<Times> = row.cells.iter().map(Times::of).collect();
+        panels.extend(panel(&row.dataset, times.iter().take(MOST)));
+        rows.extend(summary.entries_of(row).map(Names::of).zip(times));
+    }
+    let words = "Means over splits; bars reach one standard deviation of the accuracy. Times are of the machines named in \
+                 the report, without the kernel matrix, which all methods share, and without the choice of parameters.";
+    let words = words.to_owned() + &lanes::undrawn_methods(summary);
+    let legend = summary.columns.iter().take(MOST).map(|column| column.label.clone());
+    let title = ("time", "time against accuracy");
+    let figure = super::figure(summary, title, (panels, 3), &words, &rows)?;
+    Some(Figure { legend: Look::legend(legend), ..figure })
+}
+
+impl Times {
+    fn of(cell: &Cell) -> Self {
+        Self {
+            fit_seconds: cell.fit_seconds.into(),
+            accuracy: cell.mean.into(),
+            sd: cell.deviation.into(),
+            splits: cell.counts.done,
         }
     }
-    text
+
+    /// Seconds, mean accuracy and its deviation, if they can be drawn.
+    fn point(&self) -> Option<(f64, f64, f64)> {
+        let seconds = self.fit_seconds.0.filter(|seconds| *seconds > 0.0)?;
+        let mean = self.accuracy.0.filter(|mean| (0.0..=100.0).contains(mean))?;
+        Some((seconds, mean, self.sd.value()))
+    }
+}
+
+fn panel<'a>(dataset: &str, times: impl Iterator<Item = &'a Times>) -> Option<Panel> {
+    let points: Vec<_> = times.map(Times::point).collect();
+    let x = Axis::log(points.iter().flatten().map(|point| point.0))?;
+    let ends = points.iter().flatten().flat_map(|&(_, mean, sd)| [mean - sd, mean + sd]);
+    let y = Axis::percent(ends)?;
+    let mut marks = Vec::new();
+    for (index, point) in points.iter().enumerate() {
+        let look = Look { radius: 4.5, ..Look::series(index) };
+        if let Some((seconds, mean, sd)) = *point {
+            let x = seconds.log10();
+            marks.push(Mark::line(vec![(x, mean - sd), (x, mean + sd)], 1.5, look.colour));
+            marks.push(Mark::Dots { at: vec![(x, mean)], look });
+        }
+    }
+    Some(Panel {
+        name: dataset.to_owned(),
+        about: "test accuracy (%)".to_owned(),
+        below: "seconds per fit".to_owned(),
+        marks,
+        ..Panel::new(x, y, 180.0)
+    })
 }

@@ -1,134 +1,147 @@
-//! HTML in strings: escaping, tables and whole pages.
+//! Tables, lists and whole pages as HTML. Text is escaped by construction.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::GENERATOR;
-use crate::render::tables::TextTable;
-
-/// Text as it may stand between tags and in quoted attributes.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c if c.is_control() && c != '\n' => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-/// A list of sentences.
-pub(super) fn list(items: &[String]) -> String {
-    let items: String = items.iter().map(|item| format!("<li>{}</li>\n", escape(item))).collect();
-    format!("<ul>\n{items}</ul>\n")
-}
-
-/// A field of a table.
-pub(super) struct Field {
-    /// Markup.
-    pub(super) html: String,
-    /// What the column is sorted by; the text itself if left out.
-    pub(super) key: Option<String>,
-    pub(super) class: &'static str,
-}
-
-impl Field {
-    pub(super) fn word(text: &str) -> Self {
-        Self { html: escape(text), key: None, class: "word" }
-    }
-
-    pub(super) fn plain(text: &str) -> Self {
-        Self { class: "", ..Self::word(text) }
-    }
-
-    /// A number as shown, sorted by its value; nothing sorts last.
-    pub(super) fn number(shown: &str, value: Option<f64>) -> Self {
-        let value = value.filter(|value| value.is_finite());
-        Self {
-            html: escape(shown),
-            key: Some(value.map_or(String::new(), |value| value.to_string())),
-            class: "",
-        }
-    }
-}
+use crate::analyse::Place;
+use crate::analyse::text::number;
+use crate::render::csv::rounded;
+use crate::render::tables::{Field, Head, Kind, Table};
 
 /// Columns beyond which a table is printed in smaller letters, so as not to run off the paper.
 const MANY: usize = 10;
 
-/// A table that can be sorted, in a box that scrolls if it is too wide.
-pub(super) fn table(caption: &str, header: &[String], words: usize, rows: &[Vec<Field>]) -> String {
-    let class = if header.len() > MANY { " class=\"many\"" } else { "" };
-    let mut text = format!("<div class=\"wide\"><table{class}>\n");
-    if !caption.is_empty() {
-        text += &format!("<caption><span>{}</span></caption>\n", escape(caption));
+/// A list of sentences.
+pub(super) fn list(items: impl IntoIterator<Item = impl ToString>) -> Markup {
+    html! {
+        ul { @for item in items { li { (item.to_string()) } "\n" } } "\n"
     }
-    text += "<thead><tr>";
-    for (index, name) in header.iter().enumerate() {
-        let is_word = rows
-            .first()
-            .and_then(|row| row.get(index))
-            .map_or(index < words, |field| field.class.starts_with("word"));
-        let class = if is_word { " class=\"word\"" } else { "" };
-        text += &format!(
-            "<th scope=\"col\"{class}><button type=\"button\">{}</button></th>",
-            escape(name)
-        );
-    }
-    text += "</tr></thead>\n<tbody>\n";
-    for row in rows {
-        text += "<tr>";
-        for Field { html, key, class } in row {
-            let class =
-                if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-            let key =
-                key.as_ref().map_or(String::new(), |key| format!(" data-v=\"{}\"", escape(key)));
-            text += &format!("<td{class}{key}>{html}</td>");
-        }
-        text += "</tr>\n";
-    }
-    text + "</tbody></table></div>\n"
 }
 
-/// A table of plain text; what looks like a number is sorted as one.
-pub(super) fn text_table(table_: &TextTable) -> String {
-    let field = |index: usize, text: &String| {
-        if index < table_.words {
-            return Field::word(text);
+/// Names with what they stand for.
+pub(super) fn definitions(entries: &[(&str, String)]) -> Markup {
+    html! {
+        dl {
+            @for (name, value) in entries {
+                dt { (name) }
+                dd {
+                    @if value.starts_with("https://") && !value.contains(' ') {
+                        a href=(value) { (value) }
+                    } @else {
+                        (value)
+                    }
+                }
+                "\n"
+            }
         }
-        let value = text.replace('−', "-").replace('+', "").replace("< ", "");
-        match value.split(' ').next().and_then(|first| first.parse().ok()) {
-            Some(value) => Field::number(text, Some(value)),
-            None => Field::plain(text),
+        "\n"
+    }
+}
+
+/// A paragraph that stands back.
+pub(super) fn note(text: &str) -> Markup {
+    html! { p class="note" { (text) } "\n" }
+}
+
+/// A table below a heading, with its notes.
+pub(super) fn titled(table: &Table) -> Markup {
+    html! { h3 { (table.caption) } "\n" (plain(table)) }
+}
+
+/// A table with its notes. It can be sorted, and scrolls if it is too wide.
+pub(super) fn plain(table: &Table) -> Markup {
+    let class = (table.head.len() > MANY).then_some("many");
+    html! {
+        div class="wide" {
+            table class=[class] { "\n"
+                thead { tr { @for name in &table.head { (head(name)) } } } "\n"
+                tbody { "\n"
+                    @for row in &table.rows { (line(table, row)) }
+                }
+                @if !table.foot.is_empty() { tfoot { (line(table, &table.foot)) } }
+            }
         }
+        "\n"
+        @for text in &table.notes { (note(text)) }
+    }
+}
+
+fn class(head: &Head) -> Option<&'static str> {
+    match head.kind {
+        Kind::Word => Some("word"),
+        Kind::Prose => Some("word prose"),
+        Kind::Number => None,
+    }
+}
+
+fn head(head: &Head) -> Markup {
+    html! { th scope="col" class=[class(head)] { button type="button" { (head.name) } } }
+}
+
+fn line(table: &Table, row: &[Field]) -> Markup {
+    html! {
+        tr {
+            @for (head, field) in table.head.iter().zip(row) {
+                td class=[class(head)] data-v=[key(field)] { (content(field)) }
+            }
+        }
+        "\n"
+    }
+}
+
+/// What a field is sorted by, if that is not its text: numbers by their value, and last without one.
+fn key(field: &Field) -> Option<String> {
+    match field.value {
+        Some(value) => Some(rounded(value).to_string()),
+        None if field.cell.is_some() => Some(String::new()),
+        None => (!field.notes.is_empty()).then(|| field.text.clone()),
+    }
+}
+
+fn content(field: &Field) -> Markup {
+    let place = match field.place {
+        Place::Best => Some("best"),
+        Place::SecondBest => Some("second"),
+        Place::Other => None,
     };
-    let rows: Vec<Vec<Field>> = table_
-        .rows
-        .iter()
-        .map(|row| row.iter().enumerate().map(|(index, text)| field(index, text)).collect())
-        .collect();
-    let note = if table_.note.is_empty() {
-        String::new()
-    } else {
-        format!("<p class=\"note\">{}</p>\n", escape(&table_.note))
+    let text = html! {
+        @if let Some(link) = &field.link { a href=(link) { (field.text) } }
+        @else if field.is_verdict {
+            span class=(format!("verdict {}", field.text.replace(' ', "-"))) { (field.text) }
+        } @else if place.is_some() { span class=[place] { (field.text) } }
+        @else { (field.text) }
+        @if let Some(deviation) = field.deviation { " ± " (number(deviation)) }
+        @if !field.marks.is_empty() { " " span class="marks" { (field.marks) } }
+        @if let Some(share) = &field.share { " [" (share) "]" }
     };
-    format!("{}{note}", table("", &table_.header, table_.words, &rows))
+    html! {
+        @if let Some((row, column)) = field.cell {
+            button type="button" data-cell=(format!("{row},{column}")) { (text) }
+        } @else { (text) }
+        @if !field.notes.is_empty() { sup { (field.notes) } }
+    }
 }
 
 /// A whole page; nothing is fetched from anywhere.
-pub(super) fn page(title: &str, body: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         {GENERATOR}\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{body}\
-         <script>\n{}</script>\n</body>\n</html>\n",
-        escape(title),
-        include_str!("style.css"),
-        include_str!("script.js"),
-    )
+pub(super) fn page(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang="en" { "\n"
+            head { "\n"
+                meta charset="utf-8"; "\n"
+                meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
+                (PreEscaped(GENERATOR)) "\n"
+                link rel="icon" href="data:,"; "\n"
+                title { (title) } "\n"
+                style { "\n" (PreEscaped(include_str!("style.css"))) } "\n"
+            } "\n"
+            body { "\n"
+                (body)
+                script { "\n" (PreEscaped(include_str!("script.js"))) } "\n"
+            } "\n"
+        } "\n"
+    };
+    page.into_string()
 }
 
 #[cfg(test)]
@@ -137,9 +150,7 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_becomes_markup() {
-        assert_eq!(
-            escape("<b a='1' c=\"2\">&\u{7}"),
-            "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp; "
-        );
+        let field = Field::text("<b a=\"2\">&");
+        assert_eq!(content(&field).into_string(), "&lt;b a=&quot;2&quot;&gt;&amp;");
     }
 }

@@ -1,83 +1,134 @@
 //! `report.html`: everything about a results folder on one page that needs nothing but a browser.
 //!
-//! [`page`] puts sections one below the other: first those of [`sections`], words, verdicts, tables and
-//! figures, then those of [`setup`], protocol, data, machine and how to repeat it. [`details`] is what cells show when pointed at,
-//! [`html`] escapes and builds tables, `style.css` and `script.js` go into the page as they are.
-//! [`index`] is the page over several experiments.
+//! First comes what was found: words, verdicts, tables and figures. [`setup`] has the rest: protocol, data, machine and
+//! how to repeat it. [`details`] is what cells show when pointed at, [`html`] writes tables and pages, `style.css` and
+//! `script.js` go into the page as they are. [`index`] is the page over several experiments.
 
 mod details;
 mod html;
 mod index;
-mod sections;
 mod setup;
+
+use maud::{Markup, PreEscaped, html};
 
 pub(super) use index::{NUMBERS, index};
 
-use super::{Drawn, ExportError, Exporter, Summary};
-use html::escape;
+use super::Figure;
+use super::tables;
+use crate::analyse::text::letter;
+use crate::analyse::{Summary, protocol};
 
 /// Name of the page in a results folder.
 pub(super) const FILE: &str = "report.html";
-
 /// Name of the page over several experiments.
 pub(super) const INDEX: &str = "index.html";
 /// Stands in every page.
 pub(super) const GENERATOR: &str = "<meta name=\"generator\" content=\"npsvcpp\">";
 
-/// Writes `report.html`.
-#[derive(Clone, Copy, Debug)]
-pub struct Report;
-
-impl Exporter for Report {
-    fn file_name(&self) -> &str {
-        FILE
-    }
-
-    fn export(&self, summary: &Summary) -> Result<Vec<u8>, ExportError> {
-        page(summary, &super::figures(summary))
-    }
-
-    fn export_with(&self, summary: &Summary, figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
-        page(summary, figures)
-    }
-}
-
-/// The whole page.
-fn page(summary: &Summary, figures: &[Drawn]) -> Result<Vec<u8>, ExportError> {
-    let parts: Vec<(&str, &str, String)> = vec![
-        ("words", "In words", sections::words(summary)),
-        ("verdict", "Beside the paper", sections::verdicts(summary)),
-        ("claims", "The paper's claims", sections::claims(summary)),
-        ("accuracy", "Test accuracy", sections::accuracy(summary)),
-        ("tests", "Differences and tests", sections::tests(summary)),
-        ("figures", "Figures", sections::figures(figures)?),
+/// The whole page. `figures` are those of the experiment, each with its SVG.
+pub fn page(summary: &Summary, figures: &[(Figure, String)]) -> String {
+    let parts = [
+        ("words", "In words", words(summary)),
+        ("verdict", "Beside the paper", titled(tables::beside(summary))),
+        ("claims", "The paper's claims", titled(tables::claims(summary))),
+        ("accuracy", "Test accuracy", accuracy(summary)),
+        ("tests", "Differences and tests", tests(summary)),
+        (
+            "figures",
+            "Figures",
+            html! {
+                @for (drawn, svg) in figures {
+                    (figure(drawn, svg, &format!("figures/{}.csv", drawn.name)))
+                }
+            },
+        ),
         ("protocol", "Protocol and deviations", setup::protocol(summary)),
         ("data", "Data", setup::data(summary)),
         ("machine", "Machine", setup::machine(summary)),
         ("repeat", "How to repeat it", setup::repeat(summary)),
     ];
-    let parts: Vec<_> = parts.into_iter().filter(|(_, _, body)| !body.is_empty()).collect();
-    let links: String = (parts.iter())
-        .map(|(name, title, _)| format!("<li><a href=\"#{name}\">{title}</a></li>"))
-        .collect();
-    let mut body = format!(
-        "<header>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n<nav aria-label=\"sections\"><ul>{links}</ul></nav>\n\
-         </header>\n{}<main>\n",
-        escape(summary.heading()),
-        escape(&summary.state),
-        sections::warnings(summary)
-    );
-    for (name, title, section) in parts {
-        body += &format!("<section id=\"{name}\">\n<h2>{title}</h2>\n{section}</section>\n");
+    let parts = || parts.iter().filter(|(_, _, body)| !body.0.is_empty());
+    let body = html! {
+        header { "\n"
+            h1 { (summary.heading()) } "\n"
+            p class="lead" { (summary.state) } "\n"
+            nav aria-label="sections" {
+                ul { @for (id, title, _) in parts() { li { a href=(format!("#{id}")) { (title) } } } }
+            } "\n"
+        } "\n"
+        (warnings(summary))
+        main { "\n"
+            @for (id, title, body) in parts() {
+                section id=(id) { "\n" h2 { (title) } "\n" (body) } "\n"
+            }
+        } "\n"
+        footer class="note" { p { (summary.provenance) } } "\n"
+        div id="details" role="dialog" aria-label="details of a cell" hidden {} "\n"
+        script type="application/json" id="cells" { (PreEscaped(details::json(summary))) } "\n"
+    };
+    html::page(summary.heading(), &body)
+}
+
+/// What a reader must know before believing anything below.
+fn warnings(summary: &Summary) -> Markup {
+    html! {
+        @if !summary.warnings.is_empty() {
+            aside class="warnings" role="note" { "\n"
+                h2 { "Warnings" } "\n"
+                (html::list(&summary.warnings))
+            } "\n"
+        }
     }
-    body += &format!(
-        "</main>\n<footer class=\"note\"><p>{}</p></footer>\n",
-        escape(&summary.provenance)
-    );
-    body += "<div id=\"details\" role=\"dialog\" aria-label=\"details of a cell\" hidden></div>\n";
-    body += &format!(
-        "<script type=\"application/json\" id=\"cells\">{}</script>\n",
-        details::json(summary)
-    );
-    Ok(html::page(summary.heading(), &body).into_bytes())
+}
+
+fn words(summary: &Summary) -> Markup {
+    let declared = protocol::declared(summary);
+    let nothing = summary.findings.is_empty().then_some("There are no results to speak of yet.");
+    let findings = summary.findings.iter().map(String::as_str);
+    let state = [summary.state.as_str()].into_iter();
+    html::list(state.chain(declared).chain(nothing).chain(findings))
+}
+
+fn titled(table: Option<tables::Table>) -> Markup {
+    html! {
+        @if let Some(table) = table { p { (table.caption) } "\n" (html::plain(&table)) }
+    }
+}
+
+/// The table itself.
+fn accuracy(summary: &Summary) -> Markup {
+    let table = tables::accuracy(summary);
+    let notes = summary.footnotes.iter().enumerate();
+    html! {
+        p {
+            (table.caption) "; point at or tap a number for its " (summary.repeats())
+            ", parameters and certificates"
+        } "\n"
+        (html::plain(&table))
+        @if !summary.footnotes.is_empty() {
+            ul class="note" { "\n"
+                @for (index, note) in notes { li { sup { (letter(index)) } " " (note) } "\n" }
+            } "\n"
+        }
+    }
+}
+
+fn tests(summary: &Summary) -> Markup {
+    let found = [
+        tables::differences(summary),
+        tables::pairs(summary),
+        tables::times(summary),
+        tables::wins(summary),
+    ];
+    html! { @for table in found.iter().flatten() { (html::titled(table)) } }
+}
+
+/// A figure whose numbers are in the file `numbers`, seen from the page.
+fn figure(drawn: &Figure, svg: &str, numbers: &str) -> Markup {
+    html! {
+        figure id=(format!("figure-{}", drawn.name)) { "\n"
+            div class="wide" { (PreEscaped(svg)) } "\n"
+            figcaption { (drawn.title) "; its numbers are in " (numbers) "." } "\n"
+        } "\n"
+    }
 }

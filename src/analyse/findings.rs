@@ -1,13 +1,14 @@
 //! What the numbers say, in plain sentences.
 
-use super::summary::{Place, Row, Summary};
-use super::tables::untested;
+use super::claims::Claim;
+use super::ranks::LEVEL;
+use super::summary::{Entry, Place, Row, Summary};
 use super::text::{counted, listed, number, signed};
 use super::{claims, reproduction};
 
 /// The findings of a table, the most important first; a table without results has none.
 pub(super) fn of(summary: &Summary) -> Vec<String> {
-    if summary.counts.ok == 0 {
+    if summary.counts.done == 0 {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -26,13 +27,10 @@ pub(super) fn of(summary: &Summary) -> Vec<String> {
 }
 
 /// How the paper's claims stand.
-pub(super) fn claims(summary: &Summary) -> Option<String> {
-    claims::sentence(reference(summary)?, &summary.paper?.table, &summary.claims)
-}
-
-fn reference(summary: &Summary) -> Option<&str> {
-    let column = summary.columns.get(summary.comparison.as_ref()?.reference)?;
-    Some(&column.label)
+pub fn claims(summary: &Summary) -> Option<String> {
+    let claims: Vec<&Claim> =
+        summary.entries().filter_map(|entry| entry.cell.claim.as_ref()).collect();
+    claims::sentence(&summary.reference()?.label, &summary.paper?.table, &claims)
 }
 
 /// Who is best, how often, and how often not alone.
@@ -74,8 +72,7 @@ fn leaders(row: &Row) -> usize {
 
 /// How many differences are left once tests are corrected and adjusted.
 fn corrections(summary: &Summary) -> Option<String> {
-    const LEVEL: f64 = 0.05;
-    let reference = reference(summary)?;
+    let reference = &summary.reference()?.label;
     let rows = summary.rows.iter().filter(|row| row.trainings.is_none());
     let paired: Vec<_> =
         rows.flat_map(|row| &row.cells).filter_map(|cell| cell.paired.as_ref()).collect();
@@ -96,17 +93,12 @@ fn corrections(summary: &Summary) -> Option<String> {
 
 /// What differs between trainings on one split, and what was trained once.
 fn trainings(summary: &Summary) -> Vec<String> {
-    const LEVEL: f64 = 0.05;
-    let Some(reference) = summary.comparison.as_ref().map(|found| found.reference) else {
-        return Vec::new();
-    };
-    let Some(label) = summary.columns.get(reference).map(|column| &column.label) else {
+    let Some(label) = summary.reference().map(|column| &column.label) else {
         return Vec::new();
     };
     let mut found = Vec::new();
     for row in &summary.rows {
-        let cells = || row.cells.iter().zip(&summary.columns);
-        let tested: Vec<_> = cells().filter_map(|(cell, _)| cell.paired.as_ref()).collect();
+        let tested: Vec<_> = row.cells.iter().filter_map(|cell| cell.paired.as_ref()).collect();
         if let Some(trainings) = row.trainings.filter(|&n| n > 1 && !tested.is_empty()) {
             let differ = tested.iter().filter(|test| test.naive.p < LEVEL).count();
             found.push(format!(
@@ -116,10 +108,10 @@ fn trainings(summary: &Summary) -> Vec<String> {
                 counted(tested.len(), "comparison")
             ));
         }
-        let untested: Vec<String> = cells()
-            .filter_map(|(cell, column)| {
-                let ahead = untested(row, reference, cell)?;
-                Some(format!("{} {}", column.label, signed(ahead)))
+        let untested: Vec<String> = (summary.entries_of(row))
+            .filter_map(|entry| {
+                let ahead = untested(summary, entry)?;
+                Some(format!("{} {}", entry.column.label, signed(ahead)))
             })
             .collect();
         if !untested.is_empty() {
@@ -135,26 +127,28 @@ fn trainings(summary: &Summary) -> Vec<String> {
 
 /// Wins, ties and losses of the reference.
 fn tallies(summary: &Summary) -> Option<String> {
-    let reference = reference(summary)?;
-    let parts: Vec<String> = (summary.columns.iter().zip(&summary.tallies))
-        .filter_map(|(column, tally)| {
-            let tally = (*tally)?;
-            Some(format!("{} {}", column.label, tally.corrected))
-        })
+    let reference = summary.reference()?;
+    let parts: Vec<String> = (summary.columns.iter())
+        .filter_map(|column| Some(format!("{} {}", column.label, column.wins?.corrected)))
         .collect();
     if parts.is_empty() {
         return None;
     }
-    let rank = summary.ranks.as_ref().and_then(|ranks| {
-        let index = summary.comparison.as_ref()?.reference;
-        ranks.average.get(index).map(|rank| number(*rank))
-    });
-    let rank = rank.map_or(String::new(), |rank| {
-        format!(" Its average rank is {rank} of {}.", summary.columns.len())
+    let rank = reference.rank.map_or(String::new(), |rank| {
+        format!(" Its average rank is {} of {}.", number(rank), summary.columns.len())
     });
     Some(format!(
-        "{reference} wins/ties/losses over datasets, a tie being no difference by the corrected \
+        "{} wins/ties/losses over datasets, a tie being no difference by the corrected \
          test: {}.{rank}",
+        reference.label,
         listed(&parts)
     ))
+}
+
+/// How far the reference is ahead where there is one training of each network, so that nothing is tested.
+pub fn untested(summary: &Summary, entry: Entry<'_>) -> Option<f64> {
+    let Entry { row, column, cell } = entry;
+    let reference = &row.cells[summary.comparison.as_ref()?.reference];
+    let (ahead, rival) = reference.mean.zip(cell.mean)?;
+    (row.trainings == Some(1) && !column.is_reference).then_some(ahead - rival)
 }

@@ -2,90 +2,94 @@
 
 use std::path::PathBuf;
 
-use npsvcpp::Event;
 use npsvcpp::data::Store;
 use npsvcpp::ledger::Plan;
-use npsvcpp::render::{self, RenderError};
+use npsvcpp::render;
 use npsvcpp::run::{self, Former, Part, Prepared, estimate, size};
-use npsvcpp::spec::{Experiment, Spec};
+use npsvcpp::spec::{self, Experiment, Spec};
 use npsvcpp::wording::{counted, duration};
+use npsvcpp::{Event, Exit};
 
-use super::{Ending, Failure, load, results_folder, store};
+use super::{Failure, results_folder, store};
 use crate::cli::DataArgs;
 use crate::output::{note, show};
 use crate::progress::Display;
 
-pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Ending, Failure> {
+pub fn check(specs: &[PathBuf], data: &DataArgs, quiet: bool) -> Result<Exit, Failure> {
     let store = store(data)?.for_plan();
-    let mut ending = Ending::Complete;
+    let mut ending = Exit::Complete;
     for path in specs {
-        let loaded = load(path)?;
-        let formers = [Former::read(&results_folder(&loaded))];
-        let prepared = prepare(&loaded, &store, &formers, &Part::default(), quiet)?;
+        let spec = spec::load(path)?;
+        let formers = [Former::read(&results_folder(&spec))];
+        let prepared = prepare(&spec, &store, &formers, &Part::default(), false, quiet)?;
         ending = ending.max(show(&prepared, &formers[0]));
     }
     Ok(ending)
 }
 
 /// Loads the data of a spec and makes its plan, showing progress. `formers` are the results folder and those whose
-/// cells may be reused. Data that is not the one the results were computed from is announced.
+/// cells may be reused; with `fresh`, the plan is made as if there were none. Data that is not the one the results
+/// were computed from is announced.
 pub fn prepare(
-    loaded: &Spec,
+    spec: &Spec,
     store: &Store,
     formers: &[Former],
     part: &Part,
+    fresh: bool,
     quiet: bool,
 ) -> Result<Prepared, Failure> {
-    let own = formers.first();
-    if let Some(own) = own {
-        refuse_other_experiment(own, &loaded.experiment.name)?;
-        if render::is_ledger_lost(&own.folder) {
-            return Err(RenderError::NoLedger(own.folder.clone()).into());
-        }
+    let own = &formers[0];
+    let (folder, name) = (own.folder.display(), &spec.experiment.name);
+    // A results folder holds one experiment.
+    if let Some(theirs) = own.experiment.as_ref().filter(|theirs| *theirs != name) {
+        return Err(Failure::input(format!(
+            "{folder} holds the experiment `{theirs}`, not `{name}`; choose another folder with --out"
+        )));
+    }
+    if !fresh {
+        render::refuse_lost_ledger(&own.folder)?;
     }
     let display = Display::new(quiet);
-    let prepared = run::prepare(loaded, store, formers, &|event| display.show(event));
+    let known = if fresh { &[] } else { formers };
+    let prepared =
+        run::prepare(spec, store, known, &|loading| display.show(Event::Loading(loading)));
     display.show(Event::Loaded);
     let prepared = prepared?;
-    if let Some(own) = own {
-        refuse_loss(own, &prepared)?;
+    refuse_loss(own, &prepared, fresh)?;
+    if !fresh {
         announce_changes(own, &prepared);
         announce_leaving(own, &prepared, part)?;
     }
     Ok(prepared)
 }
 
-/// A results folder holds one experiment.
-pub fn refuse_other_experiment(former: &Former, name: &str) -> Result<(), Failure> {
-    match &former.experiment {
-        Some(theirs) if theirs != name => Err(Failure::input(format!(
-            "{} holds the experiment `{theirs}`, not `{name}`; choose another folder with --out",
-            former.folder.display()
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Without the data, finished cells of a former spec would leave the table and nothing could take their place.
-fn refuse_loss(former: &Former, prepared: &Prepared) -> Result<(), Failure> {
-    let lost = former.lost(prepared);
-    let Some((name, cells)) = lost.first() else {
-        return Ok(());
-    };
+/// Without the data, finished cells of a former spec would leave the table and nothing could take their place. The
+/// same holds for all cells of a fresh start.
+fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), Failure> {
     let folder = former.folder.display();
-    let cells = counted(*cells, "finished cell");
-    let reason = prepared.reason(name).map_or_else(String::new, ToString::to_string);
-    Err(Failure::input(match &former.plan {
-        None => format!(
-            "{folder} has {cells} of `{name}`, but no {} that can be read, and without the data it cannot be made again: \
-             {reason}; get the data, or restore the file",
-            Plan::FILE
-        ),
-        Some(_) => format!(
-            "the spec changed, so {cells} of `{name}` in {folder} would leave the tables, and without the data nothing can \
-             replace them: {reason}; get the data, restore the spec, or choose another folder with --out"
-        ),
-    }))
+    for (name, reason) in &prepared.missing {
+        let finished = former.finished_of(name).count();
+        let lost = if fresh { finished } else { former.lost(name, &prepared.plan) };
+        if lost == 0 {
+            continue;
+        }
+        let cells = counted(lost, "finished cell");
+        return Err(Failure::input(match &former.plan {
+            _ if fresh => format!(
+                "--fresh cannot compute `{name}` again, and {folder} has {cells} of it: {reason}"
+            ),
+            None => format!(
+                "{folder} has {cells} of `{name}`, but no {} that can be read, and without the data it cannot be made again: \
+                 {reason}; get the data, or restore the file",
+                Plan::FILE
+            ),
+            Some(_) => format!(
+                "the spec changed, so {cells} of `{name}` in {folder} would leave the tables, and without the data nothing can \
+                 replace them: {reason}; get the data, restore the spec, or choose another folder with --out"
+            ),
+        }));
+    }
+    Ok(())
 }
 
 fn announce_changes(former: &Former, prepared: &Prepared) {
@@ -126,7 +130,7 @@ pub fn short(hash: &str) -> &str {
 }
 
 /// Prints a plan; the ending is that of `check`, incomplete if a cell that is not done lacks its data.
-pub fn show(prepared: &Prepared, former: &Former) -> Ending {
+pub fn show(prepared: &Prepared, former: &Former) -> Exit {
     let plan = &prepared.plan;
     show_protocol(&plan.experiment);
     show!("\ndatasets");
@@ -195,7 +199,7 @@ fn show_dataset(prepared: &Prepared, index: usize) {
 }
 
 /// How many cells there are, what a run would do with them, and what all of them cost.
-fn show_total(prepared: &Prepared, former: &Former) -> Ending {
+fn show_total(prepared: &Prepared, former: &Former) -> Exit {
     let cells = &prepared.plan.cells;
     let open: Vec<_> = cells.iter().filter(|cell| !former.is_finished(&cell.cell)).collect();
     let absent = open.iter().filter(|cell| prepared.sources[cell.dataset].is_none()).count();
@@ -215,7 +219,7 @@ fn show_total(prepared: &Prepared, former: &Former) -> Ending {
         );
     }
     show!("\n{text}");
-    if absent == 0 { Ending::Complete } else { Ending::Incomplete }
+    if absent == 0 { Exit::Complete } else { Exit::Incomplete }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

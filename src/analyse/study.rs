@@ -9,41 +9,41 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::protocol::parameters;
-use super::summary::Summary;
+use super::summary::{Entry, Summary};
 use crate::spec::SelectOn;
 use crate::stats;
 
 /// Accuracies of a method on a dataset over some parameters.
 #[derive(Clone, Debug)]
-pub(super) struct Study {
-    pub(super) dataset: String,
-    pub(super) label: String,
+pub struct Study {
+    pub dataset: String,
+    pub label: String,
     /// What the accuracies are of.
-    pub(super) scored: &'static str,
+    pub scored: &'static str,
     /// Each parameter with its values in order.
-    pub(super) axes: Vec<Axis>,
-    pub(super) points: Vec<Point>,
+    pub axes: Vec<Axis>,
+    pub points: Vec<Point>,
 }
 
 /// A parameter and its values.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
-    pub(super) name: String,
-    pub(super) values: Vec<Value>,
+pub struct Axis {
+    pub name: String,
+    pub values: Vec<Value>,
 }
 
 /// A point of the grid: the place of its value on each axis, and its accuracy over splits.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Point {
-    pub(super) at: Vec<usize>,
-    pub(super) mean: f64,
-    pub(super) deviation: Option<f64>,
-    pub(super) splits: usize,
+pub struct Point {
+    pub at: Vec<usize>,
+    pub mean: f64,
+    pub deviation: Option<f64>,
+    pub splits: usize,
 }
 
 impl Axis {
     /// A value as a tick.
-    pub(super) fn tick(value: &Value) -> String {
+    pub fn tick(value: &Value) -> String {
         match value {
             Value::String(text) => text.clone(),
             Value::Number(number) => short(number.as_f64().unwrap_or(0.0)),
@@ -62,14 +62,9 @@ fn short(value: f64) -> String {
 }
 
 impl Study {
-    fn new(summary: &Summary, row: usize, column: usize, scored: &'static str) -> Option<Self> {
-        Some(Self {
-            dataset: summary.rows.get(row)?.dataset.clone(),
-            label: summary.columns.get(column)?.label.clone(),
-            scored,
-            axes: Vec::new(),
-            points: Vec::new(),
-        })
+    fn new(dataset: &str, label: &str, scored: &'static str) -> Self {
+        let (dataset, label) = (dataset.to_owned(), label.to_owned());
+        Self { dataset, label, scored, axes: Vec::new(), points: Vec::new() }
     }
 
     /// Where parameters are on the axes, if all of their values are there.
@@ -94,12 +89,12 @@ impl Study {
     }
 
     /// The point with the highest mean, the first among equals.
-    pub(super) fn best(&self) -> Option<&Point> {
+    pub fn best(&self) -> Option<&Point> {
         self.points.iter().reduce(|best, point| if point.mean > best.mean { point } else { best })
     }
 
     /// The points along an axis where all others are at their best.
-    pub(super) fn along(&self, axis: usize) -> Vec<&Point> {
+    pub fn along(&self, axis: usize) -> Vec<&Point> {
         let Some(best) = self.best() else {
             return Vec::new();
         };
@@ -114,22 +109,21 @@ impl Study {
 }
 
 /// Every study a ledger holds; where methods are compared, the reference's come first.
-pub(super) fn studies(summary: &Summary) -> Vec<Study> {
+pub fn studies(summary: &Summary) -> Vec<Study> {
     let mut methods: Vec<&str> =
         summary.columns.iter().map(|column| column.method.as_str()).collect();
     methods.dedup();
     let is_study = methods.len() == 1;
-    let reference = summary.comparison.as_ref().map(|comparison| comparison.reference);
-    let cells = summary.cells();
+    let has_reference = summary.reference().is_some();
     let mut found = Vec::new();
-    for (row, columns) in cells.iter().enumerate() {
-        for (column, records) in columns.iter().enumerate() {
-            let of_rival = reference.is_some_and(|reference| reference != column);
-            let study = of_grid(summary, row, column, records);
+    for (index, row) in summary.rows.iter().enumerate() {
+        for (column, entry) in summary.entries_of(row).enumerate() {
+            let of_rival = has_reference && !entry.column.is_reference;
+            let study = of_grid(summary, column, entry);
             found.extend(study.map(|study| (of_rival, study)));
         }
         if is_study {
-            found.extend(of_entries(summary, row).map(|study| (false, study)));
+            found.extend(of_entries(summary, index).map(|study| (false, study)));
         }
     }
     // Where not all are drawn, those of the method that the table is about are.
@@ -138,12 +132,7 @@ pub(super) fn studies(summary: &Summary) -> Vec<Study> {
 }
 
 /// From the inner scores of a tuned entry.
-fn of_grid(
-    summary: &Summary,
-    row: usize,
-    column: usize,
-    records: &[&crate::ledger::Record],
-) -> Option<Study> {
+fn of_grid(summary: &Summary, column: usize, entry: Entry<'_>) -> Option<Study> {
     let tuned = &summary.plan.experiment.methods.get(column)?.tuned;
     let select = summary.plan.experiment.select.as_ref();
     let scored = match select.map(|select| select.on) {
@@ -151,7 +140,7 @@ fn of_grid(
         Some(SelectOn::Validation) => "validation accuracy (%)",
         _ => "cross-validated accuracy (%)",
     };
-    let mut study = Study::new(summary, row, column, scored)?;
+    let mut study = Study::new(&entry.row.dataset, &entry.column.label, scored);
     study.axes = tuned
         .iter()
         .map(|(name, values)| Axis { name: name.clone(), values: ordered(values.clone()) })
@@ -161,7 +150,7 @@ fn of_grid(
     }
     // Scores of all splits by their places, in the order of the grid's axes.
     let mut grid: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
-    for record in records {
+    for record in entry.cell.records.values().flatten() {
         let points = record.selection.iter().flat_map(|selection| &selection.points);
         for point in points {
             if let (Some(at), Some(mean)) = (study.place(&point.params), point.mean) {
@@ -190,7 +179,7 @@ fn is_value(given: &Value, used: &Value) -> bool {
 /// From several entries with fixed parameters.
 fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
     let fixed: Vec<(usize, &Value)> = (0..summary.columns.len())
-        .filter(|&column| summary.plan.methods.get(column).is_some_and(|method| method.points <= 1))
+        .filter(|&column| summary.columns[column].points <= 1)
         .filter_map(|column| Some((column, summary.parameters(column)?)))
         .collect();
     let (first, params) = fixed.first()?;
@@ -203,8 +192,8 @@ fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
     if fixed.len() < 3 || !(1..=2).contains(&differing.len()) {
         return None;
     }
-    let mut study = Study::new(summary, row, *first, "test accuracy (%)")?;
-    study.label = summary.columns.get(*first)?.method.clone();
+    let row = &summary.rows[row];
+    let mut study = Study::new(&row.dataset, &summary.columns[*first].method, "test accuracy (%)");
     for name in &differing {
         let mut values: Vec<Value> = Vec::new();
         for (_, params) in &fixed {
@@ -219,8 +208,8 @@ fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
         study.axes.push(Axis { name: name.clone(), values: ordered(values) });
     }
     for (column, params) in &fixed {
-        let cell = summary.rows.get(row)?.cells.get(*column)?;
-        let scores: Vec<f64> = cell.values.values().copied().collect();
+        let cell = row.cells.get(*column)?;
+        let scores: Vec<f64> = cell.values().map(|(_, score)| score).collect();
         let at = study.place(params)?;
         study.add(at, &scores);
     }

@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::protocol;
-use super::summary::Counts;
+use super::summary::Summary;
 use super::text::{clean, counted, listed};
-use crate::ledger::{Plan, Record};
+use crate::ledger::Tally;
 
 /// `provenance.json` of a results folder; null if it cannot be read, since it is only told.
 pub(super) fn recorded(dir: &Path) -> Value {
@@ -16,8 +16,8 @@ pub(super) fn recorded(dir: &Path) -> Value {
 }
 
 /// How far the experiment has got.
-pub(super) fn state(counts: Counts) -> String {
-    let Counts { ok, failed, skipped, missing } = counts;
+pub(super) fn state(counts: Tally) -> String {
+    let Tally { done: ok, failed, skipped, missing } = counts;
     let planned = counts.planned();
     let ended = [(failed, "failed"), (skipped, "skipped"), (missing, "not run")];
     let rest: Vec<String> = ended
@@ -45,10 +45,10 @@ pub(super) fn state(counts: Counts) -> String {
 }
 
 /// One line that identifies what made the numbers; no times, so rendering again changes nothing.
-pub(super) fn provenance(plan: &Plan, used: &[Record]) -> String {
-    let experiment = &plan.experiment;
-    let mut builds: Vec<String> = used
-        .iter()
+pub(super) fn provenance(summary: &Summary) -> String {
+    let plan = &summary.plan;
+    let mut builds: Vec<String> = summary
+        .records()
         .map(|record| match &record.git {
             Some(git) => format!("{} ({})", clean(&record.version), clean(git)),
             None => clean(&record.version),
@@ -63,8 +63,8 @@ pub(super) fn provenance(plan: &Plan, used: &[Record]) -> String {
     };
     format!(
         "Experiment {}, seed {}, {}; {made}.",
-        clean(&experiment.name),
-        experiment.seed,
+        summary.name(),
+        plan.experiment.seed,
         clean(&protocol::splits(plan)),
     )
 }

@@ -3,19 +3,89 @@
 
 use serde_json::Value;
 
-use super::summary::registered;
+use super::summary::{Row, Summary};
 use super::text::{counted, listed};
-use crate::data::registry;
 use crate::ledger::{Plan, PlannedDataset};
-use crate::methods;
-use crate::spec::Factor;
-use crate::spec::{Search, Select, SelectOn, Splits};
+use crate::spec::{Factor, Protocol, Search, Select, SelectOn};
 use npsvc::{Kernel, Width};
 
-/// Whether a dataset came with a split of its own. A plan does not say so, but random splits are as many,
-/// and of the size, that the spec asks for.
-fn has_own_split(dataset: &PlannedDataset, splits: &Splits) -> bool {
-    dataset.splits.len() != splits.repeats || dataset.n_train != splits.train_size(dataset.samples)
+/// The name of the protocol that the experiment declares.
+pub fn name(summary: &Summary) -> &'static str {
+    match summary.plan.experiment.protocol {
+        Some(Protocol::Paper) => "paper",
+        Some(Protocol::Tuned) => "tuned",
+        None => "–",
+    }
+}
+
+/// What the declared protocol is, if the settings confirm it.
+pub fn declared(summary: &Summary) -> Option<&'static str> {
+    const NOT_ALIKE: [&str; 3] = ["chosen-on-test", "unequal-budgets", "partly-tuned"];
+    let is_doubtful = summary.cautions().iter().any(|caution| NOT_ALIKE.contains(caution));
+    let is_tuned = summary.columns.iter().any(|column| column.points > 1);
+    Some(match summary.plan.experiment.protocol? {
+        Protocol::Paper if !is_tuned => "Protocol paper: one documented, fixed setting per method.",
+        Protocol::Paper => {
+            "Declared as protocol paper, but some methods are tuned: see the warnings."
+        }
+        Protocol::Tuned if is_tuned && !is_doubtful => {
+            "Protocol tuned: the same budget of cross-validation on training data for every method."
+        }
+        Protocol::Tuned => {
+            "Declared as protocol tuned, but not all methods are tuned alike on training data: see the warnings."
+        }
+    })
+}
+
+/// The settings that all methods share.
+pub fn settings(summary: &Summary) -> Vec<(&'static str, String)> {
+    let plan = &summary.plan;
+    let experiment = &plan.experiment;
+    let splits = format!("{}; the same for every method", splits(plan));
+    let mut entries = vec![("seed", experiment.seed.to_string()), ("splits", splits)];
+    if splits_at_random(plan) {
+        let stratified = if experiment.splits.stratified {
+            "yes: random splits keep the shares of the classes"
+        } else {
+            "no: random splits pay no regard to the classes"
+        };
+        entries.push(("stratified", stratified.to_owned()));
+    }
+    if !summary.columns.iter().all(|column| column.is_network) {
+        entries.push(("kernel", kernel(&experiment.kernel)));
+        entries.push(("jitter", experiment.jitter.to_string()));
+        entries.extend(factor(&experiment.factor).map(|words| ("kernel matrix", words)));
+    }
+    entries.push(("choice of parameters", selection(plan)));
+    if let Some(compare) = &experiment.compare {
+        let levels: Vec<String> = compare.levels.iter().map(f64::to_string).collect();
+        let levels = levels.join(" and ");
+        entries.push(("tests", format!("against {}, levels {levels}", compare.against)));
+    }
+    entries
+}
+
+/// What differs from the experiment behind the paper's table.
+pub fn deviations(summary: &Summary) -> Vec<String> {
+    if summary.paper.is_none() {
+        return Vec::new();
+    }
+    let splits = &summary.plan.experiment.splits;
+    let mut found = vec![
+        "The paper does not say how its hyperparameters were chosen; ours are those above.".to_owned(),
+        "The paper does not say which multi-class scheme its rivals use, nor which multi-class SVM; see the \
+         schemes above. Our SVM is one versus one."
+            .to_owned(),
+    ];
+    let is_usual = splits.repeats == 10 && splits.train_fraction == 0.6;
+    if !is_usual && splits_at_random(&summary.plan) {
+        found.push("The paper has 10 random splits with 60 % for training.".to_owned());
+    }
+    let others = summary.rows.iter().filter(|row| row.other_problem);
+    found.extend(others.map(|row| {
+        format!("{}: another problem than the paper's row, see the warnings.", row.dataset)
+    }));
+    found
 }
 
 fn found(plan: &Plan) -> impl Iterator<Item = &PlannedDataset> {
@@ -23,16 +93,15 @@ fn found(plan: &Plan) -> impl Iterator<Item = &PlannedDataset> {
 }
 
 /// Whether any of the datasets is split at random; so it is where none was found.
-pub(super) fn splits_at_random(plan: &Plan) -> bool {
-    let splits = &plan.experiment.splits;
-    found(plan).next().is_none() || found(plan).any(|dataset| !has_own_split(dataset, splits))
+fn splits_at_random(plan: &Plan) -> bool {
+    found(plan).next().is_none() || found(plan).any(|dataset| !plan.has_own_split(dataset))
 }
 
 /// `10 random splits of each dataset with 60 % for training`.
-pub(super) fn splits(plan: &Plan) -> String {
+pub fn splits(plan: &Plan) -> String {
     let splits = &plan.experiment.splits;
     let own: Vec<&str> = found(plan)
-        .filter(|dataset| has_own_split(dataset, splits))
+        .filter(|dataset| plan.has_own_split(dataset))
         .map(|dataset| dataset.name.as_str())
         .collect();
     if !splits_at_random(plan) {
@@ -54,30 +123,25 @@ pub(super) fn splits(plan: &Plan) -> String {
     }
 }
 
-/// The datasets with these indices: what each is and its size.
-pub(super) fn data(plan: &Plan, indices: impl Iterator<Item = usize>) -> String {
-    let found = indices.filter_map(|index| Some((index, plan.datasets.get(index)?)));
-    let described: Vec<String> = found
-        .map(|(index, dataset)| {
-            let name = registered(plan, index, dataset).map(|(name, _)| name);
-            let title = name
-                .and_then(|name| registry::find(name).ok())
-                .map_or(String::new(), |entry| format!("{}, ", entry.manifest.title));
-            format!(
-                "{} ({title}{} samples for training, {} for testing, {} dimensions, {} classes)",
-                dataset.name,
-                dataset.n_train,
-                dataset.n_test,
-                dataset.dims,
-                dataset.classes.len()
-            )
-        })
-        .collect();
-    format!("Data: {}.", listed(&described))
+/// What each dataset is, and its size.
+pub fn data<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
+    let rows = rows.into_iter();
+    let described = rows.map(|Row { data, manifest, .. }| {
+        let title = manifest.map_or(String::new(), |manifest| format!("{}, ", manifest.title));
+        format!(
+            "{} ({title}{} samples for training, {} for testing, {} dimensions, {} classes)",
+            data.name,
+            data.n_train,
+            data.n_test,
+            data.dims,
+            data.classes.len()
+        )
+    });
+    format!("Data: {}.", listed(&described.collect::<Vec<_>>()))
 }
 
 /// How tuned parameters were chosen.
-pub(super) fn selection(plan: &Plan) -> String {
+fn selection(plan: &Plan) -> String {
     let is_tuned = plan.methods.iter().any(|method| method.points > 1);
     match &plan.experiment.select {
         Some(select) if is_tuned => format!("{}; {}", criterion(select), tried(select)),
@@ -125,7 +189,7 @@ fn tried(select: &Select) -> String {
     }
 }
 
-pub(super) fn kernel(kernel: &Kernel) -> String {
+fn kernel(kernel: &Kernel) -> String {
     match kernel {
         Kernel::Gaussian { width } => {
             let width = match width {
@@ -144,12 +208,8 @@ pub(super) fn kernel(kernel: &Kernel) -> String {
     }
 }
 
-pub(super) fn is_network(method: &str) -> bool {
-    methods::find(method).is_some_and(|entry| entry.is_network)
-}
-
 /// How the kernel matrix was approximated; `None` where it was not.
-pub(super) fn factor(factor: &Factor) -> Option<String> {
+fn factor(factor: &Factor) -> Option<String> {
     let Factor::Pivoted(pivoted) = factor else {
         return None;
     };
@@ -161,7 +221,7 @@ pub(super) fn factor(factor: &Factor) -> Option<String> {
 }
 
 /// `c = 1, r = 0.1, scheme = ovr`.
-pub(super) fn parameters(params: &Value) -> String {
+pub fn parameters(params: &Value) -> String {
     match params.as_object() {
         Some(params) if !params.is_empty() => {
             let parts: Vec<String> = (params.iter())
@@ -174,7 +234,7 @@ pub(super) fn parameters(params: &Value) -> String {
 }
 
 /// A parameter's value, with all its digits.
-pub(super) fn value_of(value: &Value) -> String {
+pub fn value_of(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),

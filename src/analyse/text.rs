@@ -1,19 +1,19 @@
 //! Numbers and words as every table writes them.
 
 /// One line without control characters: text of specs, data and errors ends up in terminals.
-pub(super) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// `71.28`.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     if text == "-0.00" { "0.00".to_owned() } else { text }
 }
 
 /// `71.28 ± 1.79`, or the mean alone.
-pub(super) fn plus_minus(mean: f64, deviation: Option<f64>) -> String {
+pub fn plus_minus(mean: f64, deviation: Option<f64>) -> String {
     match deviation {
         Some(deviation) => format!("{} ± {}", number(mean), number(deviation)),
         None => number(mean),
@@ -21,7 +21,7 @@ pub(super) fn plus_minus(mean: f64, deviation: Option<f64>) -> String {
 }
 
 /// `+0.18`, `−0.32` with a minus sign, `0.00`.
-pub(super) fn signed(value: f64) -> String {
+pub fn signed(value: f64) -> String {
     let size = number(value.abs());
     if size == "0.00" {
         size
@@ -33,14 +33,14 @@ pub(super) fn signed(value: f64) -> String {
 }
 
 /// `0.0312`, `< 0.0001`.
-pub(super) fn p_value(p: f64) -> String {
+pub fn p_value(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-pub(super) use crate::wording::counted;
+pub use crate::wording::counted;
 
 /// `a`, `a and b`, `a, b and c`.
-pub(super) fn listed<T: AsRef<str>>(items: &[T]) -> String {
+pub fn listed<T: AsRef<str>>(items: &[T]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     match items.as_slice() {
         [] => String::new(),
@@ -50,7 +50,7 @@ pub(super) fn listed<T: AsRef<str>>(items: &[T]) -> String {
 }
 
 /// The name of a footnote: `a` to `z`, then `aa`, `ab`, ...
-pub(super) fn letter(index: usize) -> String {
+pub fn letter(index: usize) -> String {
     let last = char::from(b'a' + (index % 26) as u8);
     match index / 26 {
         0 => last.to_string(),

@@ -8,9 +8,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::outputs::Inputs;
-use super::summary::Summary;
-use super::text::counted;
+use super::sources::Hash;
+use super::summary::{Cell, Row};
 use crate::ledger::{Embedding, Record, Status, TRACES};
 
 /// Most files of either kind that are read; figures show fewer.
@@ -21,8 +20,6 @@ const LONGEST: usize = 100_000;
 /// How one fit went, iteration by iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    pub row: usize,
-    pub column: usize,
     pub split: usize,
     pub points: Vec<TracePoint>,
 }
@@ -43,17 +40,9 @@ pub struct TracePoint {
     pub objectives: Vec<f64>,
 }
 
-/// A map of samples and the cell it belongs to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mapped {
-    pub row: usize,
-    pub column: usize,
-    pub embedding: Embedding,
-}
-
 impl Trace {
     /// A number of every iteration that has it.
-    pub(super) fn curve(&self, get: fn(&TracePoint) -> Option<f64>) -> Vec<(f64, f64)> {
+    pub fn curve(&self, get: fn(&TracePoint) -> Option<f64>) -> Vec<(f64, f64)> {
         let points = self.points.iter().filter_map(|point| {
             let value = get(point).filter(|value| value.is_finite())?;
             Some((point.iteration as f64, value))
@@ -65,49 +54,35 @@ impl Trace {
 /// Why a file beside the ledger cannot be used.
 struct Damaged;
 
-/// Reads what there is: of every cell of the table, the first split's. Damaged files are passed over, with a
-/// warning. What is read goes into the hash.
-pub(super) fn read(dir: &Path, summary: &mut Summary, inputs: &mut Inputs) {
-    let mut traces = Vec::new();
-    let mut maps = Vec::new();
-    let mut damaged = 0;
-    for (row, cells) in summary.cells().iter().enumerate() {
-        for (column, records) in cells.iter().enumerate() {
-            let Some(record) = first(records) else {
-                continue;
-            };
-            if traces.len() < MOST {
-                let (points, is_damaged) = trace(dir, record, inputs);
-                damaged += usize::from(is_damaged);
-                if !points.is_empty() {
-                    traces.push(Trace { row, column, split: record.split, points });
-                }
-            }
-            if maps.len() < MOST {
-                let found = embedding(dir, record, inputs);
-                damaged += usize::from(found.is_err());
-                maps.extend(found.ok().flatten().map(|embedding| Mapped {
-                    row,
-                    column,
-                    embedding,
-                }));
-            }
+/// Reads what there is: of every cell of the table, the first split's. What is read goes into the hash. Returns how
+/// many files are damaged; they are skipped.
+pub(super) fn read(dir: &Path, rows: &mut [Row], hash: &mut Hash) -> usize {
+    let (mut traces, mut maps, mut damaged) = (0, 0, 0);
+    for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
+        let Some(record) = first(cell) else {
+            continue;
+        };
+        let (split, mut points, mut map) = (record.split, Vec::new(), Ok(None));
+        if traces < MOST {
+            let is_damaged;
+            (points, is_damaged) = trace(dir, record, hash);
+            damaged += usize::from(is_damaged);
         }
+        if maps < MOST {
+            map = embedding(dir, record, hash);
+            damaged += usize::from(map.is_err());
+        }
+        cell.trace = (!points.is_empty()).then_some(Trace { split, points });
+        cell.map = map.ok().flatten();
+        traces += usize::from(cell.trace.is_some());
+        maps += usize::from(cell.map.is_some());
     }
-    summary.traces = traces;
-    summary.maps = maps;
-    if damaged > 0 {
-        let files = counted(damaged, "file");
-        let text = format!(
-            "ignored: {files} with a trace or a map, damaged or not readable; figures lack what was in them"
-        );
-        summary.warn("damaged", text);
-    }
+    damaged
 }
 
-fn first<'a>(records: &[&'a Record]) -> Option<&'a Record> {
-    let fitted = records.iter().filter(|record| record.status == Status::Ok);
-    fitted.min_by_key(|record| record.split).copied()
+/// The record of the first split that succeeded.
+fn first(cell: &Cell) -> Option<&Record> {
+    cell.records.values().flatten().find(|record| record.status == Status::Ok)
 }
 
 /// A cell's name is a hash; one that is not is no name of a file of ours.
@@ -116,24 +91,24 @@ fn is_name(cell: &str) -> bool {
 }
 
 /// The content of a file; nothing if there is none.
-fn content(path: &Path, inputs: &mut Inputs) -> Result<Option<Vec<u8>>, Damaged> {
+fn content(path: &Path, hash: &mut Hash) -> Result<Option<Vec<u8>>, Damaged> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => Ok(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(_) => Err(Damaged),
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    inputs.add(&name, bytes.as_deref().unwrap_or_default());
+    hash.add(&name, bytes.as_deref().unwrap_or_default());
     bytes.map(Some)
 }
 
 /// The lines of a trace that can be read, and whether there are others.
-fn trace(dir: &Path, record: &Record, inputs: &mut Inputs) -> (Vec<TracePoint>, bool) {
+fn trace(dir: &Path, record: &Record, hash: &mut Hash) -> (Vec<TracePoint>, bool) {
     if !is_name(&record.cell) {
         return (Vec::new(), false);
     }
     let path = dir.join(TRACES).join(format!("{}.jsonl", record.cell));
-    let bytes = match content(&path, inputs) {
+    let bytes = match content(&path, hash) {
         Ok(bytes) => bytes.unwrap_or_default(),
         Err(Damaged) => return (Vec::new(), true),
     };
@@ -149,15 +124,11 @@ fn trace(dir: &Path, record: &Record, inputs: &mut Inputs) -> (Vec<TracePoint>, 
     (points, is_damaged)
 }
 
-fn embedding(
-    dir: &Path,
-    record: &Record,
-    inputs: &mut Inputs,
-) -> Result<Option<Embedding>, Damaged> {
+fn embedding(dir: &Path, record: &Record, hash: &mut Hash) -> Result<Option<Embedding>, Damaged> {
     if !is_name(&record.cell) {
         return Ok(None);
     }
-    let Some(bytes) = content(&Embedding::path(dir, &record.cell), inputs)? else {
+    let Some(bytes) = content(&Embedding::path(dir, &record.cell), hash)? else {
         return Ok(None);
     };
     let embedding: Embedding = serde_json::from_slice(&bytes).map_err(|_| Damaged)?;

@@ -1,19 +1,15 @@
 //! Methods over all datasets: ranks with their tests, and wins, ties and losses.
 
-use super::compare::Paired;
-use super::marks::Comparison;
-use super::summary::{Cell, Row};
+use super::summary::{Cell, Column, Row};
 use super::text::number;
-use crate::stats::{self, CriticalDifference, Friedman, Pair, WinTieLoss};
+use crate::stats::{self, CriticalDifference, Friedman, Pair, TTest, WinTieLoss};
 
-/// Level of the tests over datasets.
+/// Level of the tests over datasets, and of the tests that decide wins and losses.
 pub(super) const LEVEL: f64 = 0.05;
 
-/// Average ranks over datasets, 1 being best.
+/// Tests of the ranks of all methods. The average ranks are in the columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranks {
-    /// One per column.
-    pub average: Vec<f64>,
     pub datasets: usize,
     /// From three methods on.
     pub friedman: Option<Friedman>,
@@ -25,7 +21,7 @@ pub struct Ranks {
 
 /// The reference against another method over the datasets where both have results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tally {
+pub struct Wins {
     /// By the means.
     pub means: WinTieLoss,
     /// By the paper's test: what is not significant at level 0.05 is a tie.
@@ -82,70 +78,52 @@ fn short(p: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Ranks over the rows that every method completed, if there are two.
-pub(super) fn ranks(rows: &[Row]) -> Option<Ranks> {
+/// Ranks over the rows that every method completed, if there are two. The average ranks go to the columns.
+pub(super) fn rank(rows: &[Row], columns: &mut [Column]) -> Option<Ranks> {
     let complete: Vec<Vec<f64>> = rows
         .iter()
-        .filter(|row| row.cells.len() > 1 && row.cells.iter().all(|c| c.counts.complete()))
+        .filter(|row| row.cells.len() > 1 && row.cells.iter().all(Cell::is_complete))
         .filter_map(|row| row.cells.iter().map(|cell| cell.mean.map(stats::level)).collect())
         .collect();
     if complete.len() < 2 {
         return None;
     }
     let average = stats::average_ranks(&complete)?;
+    for (column, rank) in columns.iter_mut().zip(&average) {
+        column.rank = Some(*rank);
+    }
     Some(Ranks {
         datasets: complete.len(),
         friedman: stats::friedman(&complete),
         pairs: stats::pairwise_signed_rank(&complete),
         critical: CriticalDifference::new(average.len(), complete.len(), LEVEL),
-        average,
     })
 }
 
-/// The reference against every column, over the rows in which both have a mean.
-pub(super) fn tallies(
-    rows: &[Row],
-    comparison: Option<&Comparison>,
-    columns: usize,
-) -> Vec<Option<Tally>> {
-    let Some(comparison) = comparison else {
-        return vec![None; columns];
-    };
-    let reference = comparison.reference;
-    (0..columns)
-        .map(|column| {
-            let common: Vec<(&Cell, f64)> = rows
-                .iter()
-                .filter_map(|row| {
-                    let (ours, theirs) = (row.cells.get(reference)?, row.cells.get(column)?);
-                    // Of the splits that both have, where there are two: as the tests see it.
-                    let paired = theirs.paired.as_ref();
-                    let difference = match paired {
-                        Some(paired) => paired.naive.mean_difference,
-                        None => ours.mean? - theirs.mean?,
-                    };
-                    Some((theirs, difference))
-                })
-                .collect();
-            if column == reference || common.is_empty() {
-                return None;
-            }
-            let judged = |p: fn(&Paired) -> Option<f64>| {
-                // Where nothing could be tested there is no tie either.
-                let differences = common.iter().filter_map(|(cell, difference)| {
-                    let p = cell.paired.as_ref().and_then(p)?;
-                    Some(if p < LEVEL { *difference } else { 0.0 })
-                });
-                WinTieLoss::of(differences, 0.0)
-            };
-            Some(Tally {
-                means: WinTieLoss::of(
-                    common.iter().map(|(_, difference)| *difference),
-                    stats::SAME,
-                ),
-                naive: judged(|paired| Some(paired.naive.p)),
-                corrected: judged(|paired| paired.corrected.map(|test| test.p)),
-            })
+/// The reference against another column, over the rows in which both have a mean; `None` if there are none.
+pub(super) fn wins(rows: &[Row], reference: usize, column: usize) -> Option<Wins> {
+    let common = |row: &Row| -> Option<(f64, [Option<TTest>; 2])> {
+        let (ours, theirs) = (row.cells.get(reference)?, row.cells.get(column)?);
+        // Of the splits that both have, where there are two: as the tests see it.
+        Some(match &theirs.paired {
+            Some(paired) => (paired.naive.mean_difference, [Some(paired.naive), paired.corrected]),
+            None => (ours.mean? - theirs.mean?, [None, None]),
         })
-        .collect()
+    };
+    let common: Vec<_> = rows.iter().filter_map(common).collect();
+    if column == reference || common.is_empty() {
+        return None;
+    }
+    // Where nothing could be tested there is no tie either.
+    let judged = |which: usize| {
+        let differences = common.iter().filter_map(|(difference, tests)| {
+            Some(if tests[which]?.p < LEVEL { *difference } else { 0.0 })
+        });
+        WinTieLoss::of(differences, 0.0)
+    };
+    Some(Wins {
+        means: WinTieLoss::of(common.iter().map(|(difference, _)| *difference), stats::SAME),
+        naive: judged(0),
+        corrected: judged(1),
+    })
 }

@@ -1,0 +1,380 @@
+//! The results of an experiment as a table: datasets in rows, methods in columns, and all that is known of each cell.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::claims::Claim;
+use super::paired::{Comparison, Paired};
+use super::ranks::{Ranks, Wins};
+use super::reproduction::{self, Versus};
+use super::text::{clean, letter};
+use super::traces::Trace;
+use super::warnings::Warning;
+use crate::ledger::{Embedding, Plan, PlannedDataset, PlannedMethod, Record, Status, Tally};
+use crate::paper;
+use crate::plan::Manifest;
+use crate::spec::Rendering;
+use crate::stats;
+
+/// A results folder as a table.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// The plan, without its cells.
+    pub plan: Plan,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Row>,
+    /// What methods are tested against, if the experiment asks for it.
+    pub comparison: Option<Comparison>,
+    /// Tests over the datasets that every method completed, if there are two or more.
+    pub ranks: Option<Ranks>,
+    /// The table of the paper that ours is compared with; only if they have a cell in common.
+    pub paper: Option<&'static paper::Table>,
+    /// Over all cells of the plan.
+    pub counts: Tally,
+    /// One sentence: how much of the experiment has run.
+    pub state: String,
+    /// What the numbers say, in sentences, the most important first.
+    pub findings: Vec<String>,
+    /// Rows and cells refer to them by their index.
+    pub footnotes: Vec<String>,
+    /// What a reader must know before believing the table.
+    pub warnings: Vec<Warning>,
+    /// What made these numbers, in one line.
+    pub provenance: String,
+    /// `provenance.json`; null if it was not read.
+    pub origin: Value,
+    /// `spec.yaml`, if it was read.
+    pub spec: Option<String>,
+    /// Hashes of what was read, by name.
+    pub sources: BTreeMap<String, String>,
+}
+
+/// A method of the table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its place among all columns.
+    pub index: usize,
+    /// Registry name.
+    pub method: String,
+    /// Name in the table.
+    pub label: String,
+    /// `ovr` or `rvo`, if the method has a scheme.
+    pub scheme: Option<String>,
+    /// How many points of parameters were tried; 1 if they are fixed.
+    pub points: usize,
+    pub is_network: bool,
+    /// What the registry knows of it.
+    pub info: Option<&'static npsvc::Info>,
+    /// Whether the other methods are tested against it.
+    pub is_reference: bool,
+    /// Average rank over the datasets that every method completed, 1 being best.
+    pub rank: Option<f64>,
+    /// The reference against this method, over the datasets.
+    pub wins: Option<Wins>,
+}
+
+/// A dataset of the table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its place among all rows.
+    pub index: usize,
+    pub dataset: String,
+    pub data: PlannedDataset,
+    /// What the registry knows of the dataset; nothing of the user's own files.
+    pub manifest: Option<&'static Manifest>,
+    /// `None` if the data is not available.
+    pub shape: Option<paper::Shape>,
+    /// One per column.
+    pub cells: Vec<Cell>,
+    /// Whether the paper's row is about other data, a part of it, other images, or another split.
+    pub other_problem: bool,
+    /// For networks on a single split: how often each is trained. Values then differ by training seed and not by split.
+    pub trainings: Option<usize>,
+    /// Why no split of any method succeeded, where none did.
+    pub no_results: Option<String>,
+    pub footnotes: Vec<usize>,
+}
+
+/// A method on a dataset.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// The record of every planned split (or training on the only split), if there is one.
+    pub records: BTreeMap<usize, Option<Record>>,
+    pub counts: Tally,
+    /// Of the test accuracies in percent.
+    pub mean: Option<f64>,
+    pub deviation: Option<f64>,
+    /// Mean time of a fit, its choice of parameters not included.
+    pub fit_seconds: Option<f64>,
+    pub place: Place,
+    /// The reference method minus this one, with all tests of the difference.
+    pub paired: Option<Paired>,
+    /// The paper's number, and ours compared with it.
+    pub paper: Option<Versus>,
+    /// The paper's claim that its method is better than this one.
+    pub claim: Option<Claim>,
+    /// How the fit on the first split went, if that was recorded.
+    pub trace: Option<Trace>,
+    /// A map of the samples of the first split, if one was recorded.
+    pub map: Option<Embedding>,
+    pub footnotes: Vec<usize>,
+}
+
+/// Place of a cell among the complete cells of its row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    Best,
+    SecondBest,
+    #[default]
+    Other,
+}
+
+/// A cell with its row and column.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    pub row: &'a Row,
+    pub column: &'a Column,
+    pub cell: &'a Cell,
+}
+
+impl Summary {
+    /// The name of the experiment.
+    pub fn name(&self) -> &str {
+        &self.plan.experiment.name
+    }
+
+    /// The title, or the experiment's name if it has none.
+    pub fn heading(&self) -> &str {
+        match self.plan.experiment.title.as_str() {
+            "" => self.name(),
+            title => title,
+        }
+    }
+
+    /// All cells, row by row.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.rows.iter().flat_map(|row| self.entries_of(row))
+    }
+
+    /// The cells of a row.
+    pub fn entries_of<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = Entry<'a>> {
+        let cells = self.columns.iter().zip(&row.cells);
+        cells.map(move |(column, cell)| Entry { row, column, cell })
+    }
+
+    /// All records of the plan's cells, row by row.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        let cells = self.rows.iter().flat_map(|row| &row.cells);
+        cells.flat_map(|cell| cell.records.values().flatten())
+    }
+
+    /// The method that the others are tested against.
+    pub fn reference(&self) -> Option<&Column> {
+        self.columns.iter().find(|column| column.is_reference)
+    }
+
+    /// The parameters of a column's first cell that was fitted.
+    pub fn parameters(&self, column: usize) -> Option<&Value> {
+        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+        let mut records = cells.flat_map(|cell| cell.records.values().flatten());
+        records.find(|record| record.status == Status::Ok).map(|record| &record.params)
+    }
+
+    /// The marks of a cell by both tests: the paper's, and in parentheses the corrected one.
+    pub fn marks(&self, cell: &Cell) -> String {
+        self.comparison.as_ref().map_or(String::new(), |comparison| comparison.marks(cell))
+    }
+
+    /// What means and deviations are over: splits, or trainings of networks on a dataset's own split.
+    pub fn repeats(&self) -> &'static str {
+        let is_repeated = |row: &Row| row.trainings.is_some_and(|trainings| trainings > 1);
+        match !self.rows.is_empty() && self.rows.iter().all(is_repeated) {
+            true => "trainings",
+            false => "splits",
+        }
+    }
+
+    /// `a`, `b`, ... for the footnotes with these indices.
+    pub fn letters(&self, footnotes: &[usize]) -> String {
+        let letters: Vec<String> = footnotes.iter().map(|&index| letter(index)).collect();
+        letters.join(",")
+    }
+
+    /// The lines that explain marks, ranks and verdicts.
+    pub fn legend(&self) -> Vec<String> {
+        let marks = self.comparison.as_ref().zip(self.reference());
+        let marks = marks.and_then(|(comparison, column)| comparison.legend(&column.label));
+        let ranks = self.ranks.as_ref().map(Ranks::legend);
+        let verdicts = self.paper.map(|_| reproduction::legend());
+        marks.into_iter().chain(ranks).chain(verdicts).collect()
+    }
+
+    /// The kinds of the warnings, as words for scripts such as `chosen-on-test`.
+    pub fn cautions(&self) -> Vec<&'static str> {
+        let mut kinds = Vec::new();
+        for kind in self.warnings.iter().map(Warning::kind) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
+
+    /// Whether the experiment asks for a file of its results folder.
+    pub fn asks_for(&self, file: &str) -> bool {
+        Rendering::asks_for(&self.plan.experiment.render, file)
+    }
+}
+
+impl Column {
+    pub(super) fn new(index: usize, method: &PlannedMethod, is_reference: bool) -> Self {
+        Self {
+            index,
+            method: clean(&method.method),
+            label: clean(&method.label),
+            scheme: method.scheme.clone(),
+            points: method.points,
+            is_network: method.is_network(),
+            info: method.entry().map(|entry| &entry.info),
+            is_reference,
+            rank: None,
+            wins: None,
+        }
+    }
+}
+
+impl Row {
+    pub(super) fn new(
+        index: usize,
+        data: &PlannedDataset,
+        manifest: Option<&'static Manifest>,
+        cells: Vec<Cell>,
+        trainings: Option<usize>,
+    ) -> Self {
+        let shape = data.unavailable.is_none().then_some(paper::Shape {
+            n_train: data.n_train,
+            n_test: data.n_test,
+            dims: data.dims,
+            classes: data.classes.len(),
+        });
+        let mut row = Self {
+            index,
+            dataset: clean(&data.name),
+            data: data.clone(),
+            manifest,
+            shape,
+            cells,
+            other_problem: false,
+            trainings,
+            no_results: None,
+            footnotes: Vec::new(),
+        };
+        row.place();
+        row
+    }
+
+    /// Finds best and second best among the complete cells, if at least two are.
+    fn place(&mut self) {
+        let complete = |cell: &Cell| cell.mean.filter(|_| cell.is_complete());
+        let mut means: Vec<f64> = self.cells.iter().filter_map(complete).collect();
+        if means.len() < 2 {
+            return;
+        }
+        means.sort_by(|a, b| b.total_cmp(a));
+        // Two cells that share the first place leave no second.
+        let (best, second) = (means[0], means[1]);
+        for cell in &mut self.cells {
+            cell.place = match complete(cell) {
+                Some(mean) if best - mean <= stats::SAME => Place::Best,
+                Some(mean) if second - mean <= stats::SAME => Place::SecondBest,
+                _ => Place::Other,
+            };
+        }
+    }
+
+    /// The largest number of splits planned for a cell.
+    pub fn splits(&self) -> usize {
+        let planned = self.cells.iter().map(|cell| cell.counts.planned());
+        planned.max().unwrap_or(0)
+    }
+
+    /// Whether networks are trained several times on the only split.
+    pub fn is_repeated(&self) -> bool {
+        self.trainings.is_some_and(|trainings| trainings > 1)
+    }
+
+    /// The name, with a sign if the paper's row is about another problem.
+    pub fn name(&self) -> String {
+        let other = if self.other_problem { " ≠" } else { "" };
+        format!("{}{other}", self.dataset)
+    }
+}
+
+impl Cell {
+    pub(super) fn new(records: BTreeMap<usize, Option<Record>>) -> Self {
+        let mut counts = Tally::default();
+        for record in records.values() {
+            counts.add(record.as_ref().map(|record| match accuracy(record) {
+                None if record.status == Status::Ok => Status::Failed,
+                _ => record.status,
+            }));
+        }
+        let fitted = records.values().flatten().filter(|record| accuracy(record).is_some());
+        let seconds = fitted.filter_map(|record| record.fit_seconds);
+        let seconds: Vec<f64> = seconds.filter(|seconds| seconds.is_finite()).collect();
+        let mut cell =
+            Self { counts, fit_seconds: stats::mean(&seconds), records, ..Self::default() };
+        let accuracies: Vec<f64> = cell.values().map(|(_, accuracy)| accuracy).collect();
+        cell.mean = stats::mean(&accuracies);
+        cell.deviation = stats::standard_deviation(&accuracies);
+        cell
+    }
+
+    /// Test accuracy in percent of every split that succeeded, by split.
+    pub fn values(&self) -> impl Iterator<Item = (usize, f64)> + Clone {
+        let records = self.records.iter();
+        records.filter_map(|(split, record)| Some((*split, accuracy(record.as_ref()?)?)))
+    }
+
+    /// Whether every planned split succeeded.
+    pub fn is_complete(&self) -> bool {
+        self.counts.is_complete()
+    }
+
+    /// What stands in the table where there is no mean.
+    pub fn word(&self) -> &'static str {
+        match self.counts {
+            Tally { failed: 1.., .. } => "failed",
+            Tally { skipped: 1.., .. } => "skipped",
+            Tally { missing: 1.., .. } => "not run",
+            _ => "–",
+        }
+    }
+
+    /// `9/10`, where only some of the splits succeeded.
+    pub fn share(&self) -> Option<String> {
+        let partial = self.counts.done > 0 && !self.is_complete();
+        partial.then(|| format!("{}/{}", self.counts.done, self.counts.planned()))
+    }
+}
+
+/// The accuracy of a record, if it succeeded.
+fn accuracy(record: &Record) -> Option<f64> {
+    let accuracy = record.accuracy.filter(|accuracy| accuracy.is_finite());
+    accuracy.filter(|_| record.status == Status::Ok)
+}
+
+/// How a record ended without an accuracy, and why.
+pub(super) fn failure(record: &Record) -> Option<(&'static str, String)> {
+    if accuracy(record).is_some() {
+        return None;
+    }
+    let reason = match &record.error {
+        _ if record.status == Status::Ok => "the record holds no accuracy".to_owned(),
+        Some(error) => clean(error),
+        None => "no reason given".to_owned(),
+    };
+    let word = if record.status == Status::Skipped { "skipped" } else { "failed" };
+    Some((word, reason))
+}

@@ -1,0 +1,176 @@
+//! Data for a plan: found or downloaded, images encoded, split.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, Axis};
+use npsvc::{FitError, Seed, TrainingSet};
+
+use super::PlannedDataset;
+use crate::data::{DataError, Dataset, Encoder, Images, Progress, Split, Store, split};
+use crate::spec::{DatasetSpec, Experiment};
+
+/// What is happening to the data of a plan.
+#[derive(Clone, Copy, Debug)]
+pub enum Loading<'a> {
+    /// This dataset is about to be read, or downloaded first.
+    Dataset(&'a str),
+    /// Some of a download has arrived.
+    Download(Progress<'a>),
+    /// Images are about to be encoded, which takes a while once.
+    Encoding { dataset: &'a str, images: usize },
+}
+
+/// Told of everything that happens to the data, as it happens.
+pub type Observer<'a> = &'a (dyn Fn(Loading<'_>) + Sync);
+
+/// Loaded data and its splits.
+pub struct Source {
+    pub dataset: Arc<Dataset>,
+    pub splits: Vec<Split>,
+}
+
+impl Source {
+    /// Reads a dataset, downloads it first if `may_download`, and splits it.
+    pub(super) fn load(
+        spec: &DatasetSpec,
+        experiment: &Experiment,
+        store: &Store,
+        may_download: &dyn Fn() -> bool,
+        observer: Observer<'_>,
+    ) -> Result<Self, DataError> {
+        let seed = Seed::root(experiment.seed);
+        let on_validation = experiment.chooses_on_validation();
+        let mut progress = |progress: Progress<'_>| observer(Loading::Download(progress));
+        let mut dataset =
+            store.load_spec(spec, &seed, on_validation, may_download, &mut progress)?;
+        if let DatasetSpec::Registered { options, .. } = spec {
+            dataset = match (dataset.images.take(), options.encoder.clone()) {
+                (None, None) => dataset,
+                (None, Some(_)) => {
+                    let problem = "it has none, so leave `encoder` out".to_owned();
+                    return Err(DataError::Encoder { dataset: dataset.name, problem });
+                }
+                (Some(images), encoder) => {
+                    let encoder = encoder.unwrap_or_default();
+                    let weights = store.weights(&dataset.name, &encoder)?;
+                    encode(dataset, &images, Encoder::new(encoder, weights)?, store, observer)?
+                }
+            };
+        }
+        if experiment.splits.seeds > 1 && dataset.fixed_train.is_none() {
+            let problem = "`seeds` is for datasets with their own split, and this one is split at random; use `repeats`";
+            return Err(DataError::Split { dataset: dataset.name, problem: problem.to_owned() });
+        }
+        let splits = split::splits(&dataset, &experiment.splits, &seed)?;
+        Ok(Self { dataset: Arc::new(dataset), splits })
+    }
+
+    /// The row of the plan.
+    pub(super) fn row(&self) -> PlannedDataset {
+        let (dataset, first) = (&self.dataset, self.splits.first());
+        PlannedDataset {
+            name: dataset.name.clone(),
+            unavailable: None,
+            hash: dataset.hash.clone(),
+            samples: dataset.own_samples(),
+            dims: dataset.x.ncols(),
+            classes: dataset.classes.clone(),
+            class_counts: dataset.class_counts(),
+            n_train: first.map_or(0, |split| split.train.len()),
+            n_test: first.map_or(0, |split| split.test.len()),
+            own_split: dataset.fixed_train.is_some().then_some(true),
+            splits: self.splits.iter().map(|split| split.hash.clone()).collect(),
+            validation: dataset.validation.as_ref().map(|part| part.hash.clone()),
+            notes: dataset.notes.clone(),
+        }
+    }
+
+    /// Why a fit failed, with the class called what the data calls it.
+    pub(crate) fn explain(&self, error: &FitError) -> String {
+        match error {
+            FitError::EmptyClass { class } => self.empty_class(*class),
+            other => other.to_string(),
+        }
+    }
+
+    /// The samples with these indices, to fit kernel methods on.
+    pub(crate) fn training_set(
+        &self,
+        experiment: &Experiment,
+        indices: &[usize],
+        threads: usize,
+    ) -> Result<TrainingSet, String> {
+        let data = &self.dataset;
+        let y = indices.iter().map(|&i| data.y[i]).collect();
+        let x = data.x.select(Axis(0), indices);
+        let storage = experiment.factor.storage(experiment.jitter);
+        TrainingSet::new(x, y, &experiment.kernel)
+            .and_then(|set| set.with_classes(data.classes.len()))
+            .and_then(|set| set.with_storage(storage))
+            .map(|set| set.with_threads(threads))
+            .map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn empty_class(&self, class: usize) -> String {
+        let name = &self.dataset.classes[class];
+        format!("class `{name}` has no training sample in this split")
+    }
+}
+
+/// Vectors of images, by a frozen encoder; zeros where a plan is all that is wanted.
+fn encode(
+    dataset: Dataset,
+    images: &Images,
+    encoder: Encoder,
+    store: &Store,
+    observer: Observer<'_>,
+) -> Result<Dataset, DataError> {
+    let images = images.resized(encoder.spec.size);
+    let hash = encoder.hash()?;
+    let x = match store.plans_only {
+        true => Array2::zeros((images.len(), encoder.spec.network.dims())),
+        false => vectors(&dataset, &images, &encoder, store, observer)?,
+    };
+    Ok(dataset.encoded(x, images, encoder, &hash))
+}
+
+#[cfg(feature = "deep")]
+fn vectors(
+    dataset: &Dataset,
+    images: &Images,
+    encoder: &Encoder,
+    store: &Store,
+    observer: Observer<'_>,
+) -> Result<Array2<f64>, DataError> {
+    let cache = dirs::cache_dir().map(|cache| cache.join("npsvcpp").join("features"));
+    let vectors = |part: std::ops::Range<usize>| {
+        let begin = || observer(Loading::Encoding { dataset: &dataset.name, images: part.len() });
+        let images = images.select(&part.clone().collect::<Vec<usize>>());
+        let device = &store.device;
+        crate::networks::features(&images, encoder, device, cache.as_deref(), begin).map_err(
+            |error| DataError::Unencodable {
+                dataset: dataset.name.clone(),
+                problem: error.to_string(),
+                path: error.path().map(std::path::Path::to_path_buf),
+            },
+        )
+    };
+    // Samples for validation apart, so that the others are kept under the same name with and without.
+    let own = dataset.own_samples();
+    match own == images.len() {
+        true => vectors(0..own),
+        false => Ok(ndarray::concatenate![Axis(0), vectors(0..own)?, vectors(own..images.len())?]),
+    }
+}
+
+#[cfg(not(feature = "deep"))]
+fn vectors(
+    dataset: &Dataset,
+    _: &Images,
+    _: &Encoder,
+    _: &Store,
+    _: Observer<'_>,
+) -> Result<Array2<f64>, DataError> {
+    let problem = format!("that {}", crate::methods::criteria::NEEDS_DEEP);
+    Err(DataError::Encoder { dataset: dataset.name.clone(), problem })
+}

@@ -21,7 +21,6 @@ use super::objective::{Labels, Objective, Step};
 use super::sgd::{Part, Sgd};
 use super::torch::{device, guarded, matrix, with_all_cores};
 use super::{NetworkFit, TrainError, TrainOptions, TrainedNetwork, TrainingData};
-use crate::data::Images;
 use crate::methods::TraceRow;
 use crate::methods::criteria::{Criterion, FrozenBatchNorms, Training};
 use npsvc::Seed;
@@ -144,7 +143,14 @@ impl<'a> Run<'a> {
             (&mut self.network.encoder, &self.data.samples.images)
         {
             if is_fine_tuned || has_moving_norms {
-                return with_all_cores(|| self.encoder_epoch(images, &batches, &mut rng));
+                // All of the encoder changes, or its batch norms do. The objectives of the epoch come from the
+                // features that each sample had in its step.
+                return with_all_cores(|| {
+                    prefetched(images, &batches, |samples, pixels| {
+                        self.step(Some(&pixels), samples, &mut rng);
+                        Ok(())
+                    })
+                });
             }
             encoder.freeze();
             self.phi = encoder.features(images)?;
@@ -153,20 +159,6 @@ impl<'a> Run<'a> {
             self.step(None, samples, &mut rng);
         }
         Ok(())
-    }
-
-    /// An epoch in which the encoder changes too: all of it, or its batch norms. The objectives of the epoch come
-    /// from the features that each sample had in its step.
-    fn encoder_epoch(
-        &mut self,
-        images: &Images,
-        batches: &[Vec<usize>],
-        rng: &mut ChaCha8Rng,
-    ) -> Result<(), TrainError> {
-        prefetched(images, batches, |samples, pixels| {
-            self.step(Some(&pixels), samples, rng);
-            Ok(())
-        })
     }
 
     /// A step on some samples, through the encoder if their pixels are given.

@@ -63,6 +63,15 @@ impl Writer {
     fn write(&mut self, record: &Record) -> io::Result<()> {
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
+        // In tests, the program waits here, or it ends or the disk is full in the middle of a line.
+        #[cfg(feature = "failpoints")]
+        fail::fail_point!("append", |what| {
+            self.file.write_all(&line[..line.len() / 2])?;
+            match what.as_deref() {
+                Some("kill") => std::process::abort(),
+                _ => Err(io::Error::from_raw_os_error(libc::ENOSPC)),
+            }
+        });
         self.file.write_all(&line)
     }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::program::Folder;
 use crate::tiny::{records, tables};
-use npsvcpp::ledger::{self, Ledger};
+use npsvcpp::ledger::Ledger;
 
 fn assert_each_cell_once(folder: &Folder, out: &str, cells: usize) {
     let records = records(folder, &format!("{out}/ledger.jsonl"));
@@ -24,101 +24,56 @@ fn start(folder: &Folder, arguments: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// Microseconds below `limit`, different every time.
-fn random(limit: u64) -> Duration {
-    let nanoseconds = SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
-    // A multiplicative hash: the clock's low digits are not random by themselves.
-    let mixed = (u64::from(nanoseconds) | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    Duration::from_micros(mixed % limit)
-}
-
+/// Each run is killed in the middle of a line, after some records more.
+#[cfg(feature = "failpoints")]
 #[test]
-fn killed_thirty_times_a_run_still_ends_with_each_cell_once() {
+fn killed_again_and_again_a_run_still_ends_with_each_cell_once() {
     const CELLS: usize = 200;
     let folder = tiny::folder(CELLS / 4);
-    // Cells of some milliseconds, so that no run ends between two looks at its ledger.
-    for file in ["one.csv", "two.csv"] {
-        folder.write(file, tiny::clouds(400));
-    }
     let whole = folder.run("run tiny.yaml --offline -q --out whole");
     assert_eq!(whole.code, 0, "{}", whole.err);
-    let lines = |out: &str| fs::read(folder.path(out).join(ledger::FILE)).unwrap_or_default();
-    let count = |out: &str| lines(out).iter().filter(|&&byte| byte == b'\n').count();
-    let mut kills_within = 0;
-    for kill in 1..=30_usize {
-        let mut child = start(&folder, "run tiny.yaml --offline -q --out killed");
-        // Let it get some cells further than the last time, then kill it at a random moment.
-        let enough = (kill * CELLS / 31).max(count("killed"));
-        while count("killed") < enough && child.try_wait().unwrap().is_none() {
-            sleep(Duration::from_micros(300));
+    let mut done = 0;
+    for records in (0..10).cycle() {
+        let run = "run tiny.yaml --offline -q --out killed";
+        let ended = folder.run_failing(run, "append", records, "kill");
+        if ended.status.success() {
+            break;
         }
-        sleep(random(20_000));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        kills_within += usize::from((1..CELLS).contains(&count("killed")));
+        assert_eq!(ended.status.code(), None, "a signal ended it");
+        done += records;
+        assert_eq!(Ledger::read(&folder.path("killed")).unwrap().records().len(), done);
     }
-    assert!(kills_within >= 10, "only {kills_within} kills hit a run at work");
-    let last = folder.run("run tiny.yaml --offline -q --out killed");
-    assert_eq!(last.code, 0, "{}", last.err);
+    // The last run had no more records left than its kill waited for.
+    assert!((CELLS - 9..=CELLS).contains(&done), "{done}");
     assert_each_cell_once(&folder, "killed", CELLS);
     assert_eq!(tables(&folder, "killed"), tables(&folder, "whole"));
 }
 
-/// A file system of 300 kB, unmounted at the end. Only root may mount one.
-#[cfg(target_os = "linux")]
-struct SmallDisk(std::path::PathBuf);
-
-#[cfg(target_os = "linux")]
-impl SmallDisk {
-    fn mount(path: std::path::PathBuf) -> Option<Self> {
-        fs::create_dir_all(&path).unwrap();
-        let mounted = std::process::Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=300k", "small"])
-            .arg(&path)
-            .output();
-        mounted.ok()?.status.success().then_some(Self(path))
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(&self.0).status();
-    }
-}
-
-#[cfg(target_os = "linux")]
+#[cfg(feature = "failpoints")]
 #[test]
 fn a_full_disk_ends_the_run_with_a_clear_error_and_a_readable_ledger() {
     const CELLS: usize = 400;
+    const ROOM: usize = 150;
     let folder = tiny::folder(CELLS / 4);
-    let Some(_disk) = SmallDisk::mount(folder.path("full")) else {
-        eprintln!("skipped: only root may mount a small file system");
-        return;
-    };
-    let stopped = folder.run("run tiny.yaml --offline -q --out full/out");
-    assert_eq!(stopped.code, 1, "{}", stopped.err);
-    for said in ["No space left on device", "run the same command to continue"] {
-        assert!(stopped.err.contains(said), "{}", stopped.err);
+    let stopped =
+        folder.run_failing("run tiny.yaml --offline -q --out full", "append", ROOM, "full");
+    let said = String::from_utf8(stopped.stderr).unwrap();
+    assert_eq!(stopped.status.code(), Some(1), "{said}");
+    for part in ["No space left on device", "run the same command to continue"] {
+        assert!(said.contains(part), "{said}");
     }
-    let ledger = Ledger::read(&folder.path("full/out")).unwrap();
-    let cells = ledger.records().len();
-    assert!((1..CELLS).contains(&cells));
-    assert!(ledger.warnings.len() <= 1, "{:?}", ledger.warnings);
-    let status = folder.run("status full/out");
+    let ledger = Ledger::read(&folder.path("full")).unwrap();
+    assert_eq!(ledger.records().len(), ROOM);
+    assert_eq!(ledger.warnings.len(), 1, "{:?}", ledger.warnings);
+    let status = folder.run("status full");
     assert_eq!(status.code, 3, "{}", status.err);
-    let done = format!("{} of {CELLS} cells done", cells);
+    let done = format!("{ROOM} of {CELLS} cells done");
     assert!(status.out.contains(&done), "{}", status.out);
 
     // With room again, the same ledger goes on.
-    fs::create_dir_all(folder.path("room")).unwrap();
-    for name in ["plan.json", "ledger.jsonl"] {
-        let copy = fs::read(folder.path("full/out").join(name)).unwrap();
-        folder.write(&format!("room/{name}"), copy);
-    }
-    let again = folder.run("run tiny.yaml --offline -q --out room");
+    let again = folder.run("run tiny.yaml --offline -q --out full");
     assert_eq!(again.code, 0, "{}", again.err);
-    assert_each_cell_once(&folder, "room", CELLS);
+    assert_each_cell_once(&folder, "full", CELLS);
 }
 
 /// An experiment that never ends by itself.

@@ -3,9 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
 
 use crate::program::Folder;
 use npsvcpp::ledger::{self, Ledger, Record, Status};
@@ -325,48 +322,39 @@ fn long() -> Folder {
     folder
 }
 
-/// Starts a run of [`LONG`] and waits until its ledger has `enough` lines.
-fn start(folder: &Folder, out: &str, enough: usize) -> Child {
-    let mut command = folder.command("run long.yaml --offline --jobs 1 --threads 1 --out");
-    command.arg(out).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let begun = Instant::now();
-    while lines(folder, out) < enough && child.try_wait().unwrap().is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "the run does not get on");
-        sleep(Duration::from_millis(1));
-    }
-    child
-}
-
+#[cfg(feature = "failpoints")]
 #[test]
 fn a_killed_run_is_completed_by_the_next() {
     let folder = long();
     let expected = undisturbed(&folder);
-    let mut interrupted = 0;
-    for enough in [0, 1, 7, 16] {
-        let out = format!("killed-{enough}");
-        let mut child = start(&folder, &out, enough);
-        let nanoseconds = SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos();
-        let wait = Duration::from_micros(u64::from(nanoseconds / 1000 % 30_000));
-        sleep(wait);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        interrupted += usize::from(lines(&folder, &out) < LONG_CELLS);
-        let again = folder.run(&format!("run long.yaml --offline --out {out}"));
+    for records in [0, 1, 7, 16, LONG_CELLS - 1] {
+        let out = format!("killed-{records}");
+        let run = format!("run long.yaml --offline --out {out}");
+        let ended = folder.run_failing(&run, "append", records, "kill");
+        assert_eq!(ended.status.code(), None, "a signal ended it");
+        assert_eq!(lines(&folder, &out), records);
+        let again = folder.run(&run);
         assert_eq!(again.code, 0, "{}", again.err);
-        assert_eq!(tables(&folder, &out), expected, "killed at {enough} lines and {wait:?}");
+        assert_eq!(tables(&folder, &out), expected, "killed after {records} records");
         assert_each_cell_once(&folder, &out, LONG_CELLS);
     }
-    assert!(interrupted >= 2, "nearly all runs ended before they could be killed");
 }
 
-#[cfg(unix)]
+/// The third record takes two seconds, in which the run is interrupted.
+#[cfg(all(unix, feature = "failpoints"))]
 #[test]
 fn an_interrupt_ends_cleanly_and_says_how_to_go_on() {
     use std::io::Read;
+    use std::process::Stdio;
 
     let folder = long();
-    let mut child = start(&folder, "interrupted", 2);
+    let mut command = folder.command("run long.yaml --offline --jobs 1 --out interrupted");
+    command.env("FAILPOINTS", "append=2*off->1*sleep(2000)->off");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while lines(&folder, "interrupted") < 2 {
+        assert_eq!(child.try_wait().unwrap(), None, "the run ended early");
+        std::thread::yield_now();
+    }
     let mut kill = std::process::Command::new("kill");
     let sent = kill.args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());

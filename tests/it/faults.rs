@@ -10,70 +10,11 @@ use std::time::Duration;
 
 use crate::program::Folder;
 use crate::tiny::{records, tables};
-use npsvcpp::ledger::Ledger;
-
-fn assert_each_cell_once(folder: &Folder, out: &str, cells: usize) {
-    let records = records(folder, &format!("{out}/ledger.jsonl"));
-    let distinct: BTreeSet<_> = records.iter().map(|record| &record.cell).collect();
-    assert_eq!((records.len(), distinct.len()), (cells, cells));
-}
 
 fn start(folder: &Folder, arguments: &str) -> Child {
     let mut command = folder.command(arguments);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
-}
-
-/// Each run is killed in the middle of a line, after some records more.
-#[cfg(feature = "failpoints")]
-#[test]
-fn killed_again_and_again_a_run_still_ends_with_each_cell_once() {
-    const CELLS: usize = 200;
-    let folder = tiny::folder(CELLS / 4);
-    let whole = folder.run("run tiny.yaml --offline -q --out whole");
-    assert_eq!(whole.code, 0, "{}", whole.err);
-    let mut done = 0;
-    for records in (0..10).cycle() {
-        let run = "run tiny.yaml --offline -q --out killed";
-        let ended = folder.run_failing(run, "append", records, "kill");
-        if ended.status.success() {
-            break;
-        }
-        assert_eq!(ended.status.code(), None, "a signal ended it");
-        done += records;
-        assert_eq!(Ledger::read(&folder.path("killed")).unwrap().records().len(), done);
-    }
-    // The last run had no more records left than its kill waited for.
-    assert!((CELLS - 9..=CELLS).contains(&done), "{done}");
-    assert_each_cell_once(&folder, "killed", CELLS);
-    assert_eq!(tables(&folder, "killed"), tables(&folder, "whole"));
-}
-
-#[cfg(feature = "failpoints")]
-#[test]
-fn a_full_disk_ends_the_run_with_a_clear_error_and_a_readable_ledger() {
-    const CELLS: usize = 400;
-    const ROOM: usize = 150;
-    let folder = tiny::folder(CELLS / 4);
-    let stopped =
-        folder.run_failing("run tiny.yaml --offline -q --out full", "append", ROOM, "full");
-    let said = String::from_utf8(stopped.stderr).unwrap();
-    assert_eq!(stopped.status.code(), Some(1), "{said}");
-    for part in ["No space left on device", "run the same command to continue"] {
-        assert!(said.contains(part), "{said}");
-    }
-    let ledger = Ledger::read(&folder.path("full")).unwrap();
-    assert_eq!(ledger.records().len(), ROOM);
-    assert_eq!(ledger.warnings.len(), 1, "{:?}", ledger.warnings);
-    let status = folder.run("status full");
-    assert_eq!(status.code, 3, "{}", status.err);
-    let done = format!("{ROOM} of {CELLS} cells done");
-    assert!(status.out.contains(&done), "{}", status.out);
-
-    // With room again, the same ledger goes on.
-    let again = folder.run("run tiny.yaml --offline -q --out full");
-    assert_eq!(again.code, 0, "{}", again.err);
-    assert_each_cell_once(&folder, "full", CELLS);
 }
 
 /// An experiment that never ends by itself.

@@ -28,6 +28,8 @@ mod golden_networks;
 #[cfg(feature = "failpoints")]
 mod interrupted;
 mod isolate;
+#[cfg(feature = "failpoints")]
+mod killed;
 mod limits;
 mod memory;
 mod outputs;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use crate::program::Folder;
-use npsvcpp::ledger::{self, Ledger, Record, Status};
+use npsvcpp::ledger::{self, Record, Status};
 
 const TABLES: [&str; 3] = ["table.md", "table.tex", "table.csv"];
 
@@ -19,20 +19,6 @@ methods:
   - lstwsvm: {c: 2}
   - gepsvm
 ";
-
-/// Enough work to be stopped in the midst of it.
-const LONG: &str = "\
-name: long
-datasets:
-  - optdigits: {subsample: 300}
-splits: {repeats: 10}
-methods:
-  - svm
-  - twsvm
-  - k-npsvcpp: {scheme: rvo}
-compare: {against: k-npsvcpp}
-";
-const LONG_CELLS: usize = 30;
 
 fn small() -> Folder {
     let folder = Folder::new();
@@ -309,74 +295,6 @@ fn cells_without_data_are_never_recorded() {
     assert_eq!(tables(&folder, "results/small"), whole);
 }
 
-/// The tables of a run of [`LONG`] that nothing stops.
-fn undisturbed(folder: &Folder) -> [String; 3] {
-    let run = folder.run("run long.yaml --offline -q --out undisturbed");
-    assert_eq!(run.code, 0, "{}", run.err);
-    tables(folder, "undisturbed")
-}
-
-fn long() -> Folder {
-    let folder = Folder::new();
-    folder.write("long.yaml", LONG);
-    folder
-}
-
-#[cfg(feature = "failpoints")]
-#[test]
-fn a_killed_run_is_completed_by_the_next() {
-    let folder = long();
-    let expected = undisturbed(&folder);
-    for records in [0, 1, 7, 16, LONG_CELLS - 1] {
-        let out = format!("killed-{records}");
-        let run = format!("run long.yaml --offline --out {out}");
-        let ended = folder.run_failing(&run, "append", records, "kill");
-        assert_eq!(ended.status.code(), None, "a signal ended it");
-        assert_eq!(lines(&folder, &out), records);
-        let again = folder.run(&run);
-        assert_eq!(again.code, 0, "{}", again.err);
-        assert_eq!(tables(&folder, &out), expected, "killed after {records} records");
-        assert_each_cell_once(&folder, &out, LONG_CELLS);
-    }
-}
-
-/// The third record takes two seconds, in which the run is interrupted.
-#[cfg(all(unix, feature = "failpoints"))]
-#[test]
-fn an_interrupt_ends_cleanly_and_says_how_to_go_on() {
-    use std::io::Read;
-    use std::process::Stdio;
-
-    let folder = long();
-    let mut command = folder.command("run long.yaml --offline --jobs 1 --out interrupted");
-    command.env("FAILPOINTS", "append=2*off->1*sleep(2000)->off");
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    while lines(&folder, "interrupted") < 2 {
-        assert_eq!(child.try_wait().unwrap(), None, "the run ended early");
-        std::thread::yield_now();
-    }
-    let mut kill = std::process::Command::new("kill");
-    let sent = kill.args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    let ended = child.wait().unwrap();
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(ended.code(), Some(130), "{said}");
-    assert!(said.contains("finishing the cells in flight"), "{said}");
-    assert!(said.contains("cells are left; run the same command to continue"), "{said}");
-
-    let read = Ledger::read(&folder.path("interrupted")).unwrap();
-    assert_eq!(read.warnings, [""; 0], "no line is torn");
-    assert!((2..LONG_CELLS).contains(&read.records().len()));
-    assert!(tables(&folder, "interrupted")[0].contains("Unfinished"));
-    assert!(!folder.path("interrupted/.run.pid").exists());
-
-    let again = folder.run("run long.yaml --offline -q --out interrupted");
-    assert_eq!((again.code, again.err.as_str()), (0, ""));
-    assert_eq!(tables(&folder, "interrupted"), undisturbed(&folder));
-    assert_each_cell_once(&folder, "interrupted", LONG_CELLS);
-}
-
 /// A file system that takes no more than some kilobytes stands for a full disk. The exit code used to
 /// be that of bad input, found before any compute.
 #[cfg(unix)]
@@ -385,8 +303,7 @@ fn a_ledger_that_cannot_be_written_ends_the_run_with_an_error() {
     let folder = Folder::new();
     folder.write(
         "long.yaml",
-        LONG.replace("  - k-npsvcpp: {scheme: rvo}\n", "")
-            .replace("compare: {against: k-npsvcpp}\n", ""),
+        "name: long\ndatasets: [optdigits: {subsample: 300}]\nsplits: {repeats: 10}\nmethods: [svm, twsvm]\n",
     );
     let program = folder.command("run long.yaml --offline -q --out full");
     let mut shell = std::process::Command::new("sh");

@@ -1,4 +1,4 @@
-"""The other side of scripts/bench-peers: times scikit-learn and Clarabel, prints the table."""
+"""The Python part of scripts/bench-peers: measures scikit-learn and Clarabel, and prints the table."""
 
 import datetime
 import json
@@ -59,7 +59,7 @@ def rbf():
 
 
 def clarabel_twsvm():
-    """Solves `min 1/2 x'Mx - 1'x, 0 <= x <= c/r` for every class, M being K with the class eliminated."""
+    """Solves `min 1/2 x'Mx - 1'x, 0 <= x <= c/r` for every class. M is K with the class eliminated."""
     x, y, _ = load("usps")
     k = rbf_kernel(x, gamma=1.0 / width(x)) + 1e-6 * np.eye(len(x))
     r, c = 0.1, 1.0
@@ -98,35 +98,35 @@ def row(case, ours, other, name, bar):
 
 
 product = OURS["product-usps"]
-print("# Against other programs")
+print("# Benchmarks: comparison with other programs")
 print()
 print(f"Made by `scripts/bench-peers` on {datetime.date.today()}: {platform.machine()},")
-print(f"{os.cpu_count()} cores, 2 threads, Linux {platform.release().split('-')[0]}. Best of 3, but for Clarabel and the case of 50,000")
-print("samples, which are run once. Ours starts from the samples each time: kernel matrix, graph and all. libsvm, within")
-print("scikit-learn, and Clarabel always use one thread; the second row is with one thread for us as well.")
-print("Ratios below 1: this program is faster.")
+print(f"{os.cpu_count()} cores, 2 threads, Linux {platform.release().split('-')[0]}. Best of 3; Clarabel and the case of 50,000 samples")
+print("ran once. Our times start from the samples: they include the kernel matrix and the graph. Clarabel and the libsvm in")
+print("scikit-learn always use one thread; in the second row, this program does too. A ratio below 1 means that this program")
+print("is faster. `*` marks a fixed limit instead of another program.")
 print()
-print("| case | this program | against | ratio | aim |")
+print("| case | this program | compared with | ratio | goal |")
 print("|---|---:|---:|---:|---|")
 theirs = svc()
 row("SVM, USPS split, C=10, fit and predict", OURS["svm-usps"], theirs, "scikit-learn SVC", "at most 1")
 row("the same, one thread", OURS["svm-one-usps"], theirs, "scikit-learn SVC", "-")
 row("K-NPSVC++ rvo, USPS split, d=20", OURS["k-npsvcpp-rvo-usps"], product, "one n x n product", "at most 3")
 row("K-NPSVC++ ovr, USPS split, d=20", OURS["k-npsvcpp-ovr-usps"], product, "one n x n product", "at most 8")
-row("K-NPSVC++ rvo, BinAlpha split, d=72", OURS["k-npsvcpp-rvo-binalpha"], 0.25, "0.25 s", "at most 1")
+row("K-NPSVC++ rvo, BinAlpha split, d=72", OURS["k-npsvcpp-rvo-binalpha"], 0.25, "limit *", "at most 1")
 row("TWSVM ovr, USPS split, all classes, gap 1e-4", OURS["twsvm-ovr-usps"], clarabel_twsvm(), "Clarabel", "at most 0.05")
 row("Gaussian kernel matrix, n=8000, m=256", OURS["kernel-8000"], rbf(), "scikit-learn rbf_kernel", "at most 0.56")
 row("K-NPSVC++, 100 points on a BinAlpha split, fitted and scored together", OURS["sweep-binalpha"], OURS["separate-binalpha"],
-    "100 separate ones", "at most 0.25")
-row("the same", OURS["sweep-binalpha"], OURS["separate-parallel-binalpha"], "100 separate ones, two in parallel", "-")
-row("K-NPSVC++ rvo, 50,000 x 512, 10 classes, rank 1500", OURS["large"], 300, "300 s", "at most 1")
+    "100 separate fits", "at most 0.25")
+row("the same", OURS["sweep-binalpha"], OURS["separate-parallel-binalpha"], "100 separate fits, two in parallel", "-")
+row("K-NPSVC++ rvo, 50,000 x 512, 10 classes, rank 1500", OURS["large"], 300, "limit *", "at most 1")
 print()
-print(f"The last one held {PEAK['large'] / 1024:.2f} GiB at most; the aim is 6.")
+print(f"The last case used {PEAK['large'] / 1024:.2f} GiB at most; the goal is 6.")
 print()
 print("## Growth")
 print()
-print("K-NPSVC++ rvo on the first n samples of Pendigits, kernel matrix or factor (rank 500) included, once each in")
-print("its own process. The exponent is that of a straight line through the logarithms.")
+print("K-NPSVC++ rvo on the first n samples of Pendigits, with the kernel matrix (full) or a factor of rank 500 (pivoted). Each case")
+print("ran once in its own process. The exponent is the slope of a straight line through the logarithms.")
 print()
 SIZES = [1000, 2000, 4000, 8000]
 print("| n | full: time | memory | pivoted: time | memory |")

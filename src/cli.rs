@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use npsvcpp::plan::{Filter, Shard};
 use npsvcpp::run::slurm::check;
-use npsvcpp::run::{Filter, Shard};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

@@ -1,5 +1,8 @@
 //! Why a command did not do what it was asked, and the exit code that follows.
 
+use std::io;
+use std::path::Path;
+
 /// One sentence for the user, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -32,6 +35,22 @@ impl Error {
 
     pub fn failed(message: impl Into<String>) -> Self {
         Self { exit: Exit::Failed, message: message.into(), help: None }
+    }
+
+    /// The system's error when the program was to do something with a file, such as to read it.
+    pub fn cannot<'a>(act: &'a str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
+        move |source| {
+            let remedy = match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "; free some space, then run the same command to continue"
+                }
+                io::ErrorKind::FileTooLarge => {
+                    "; raise the limit, then run the same command to continue"
+                }
+                _ => "",
+            };
+            Self::failed(format!("cannot {act} {}: {source}{remedy}", path.display()))
+        }
     }
 
     pub fn with_help(self, help: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Record;
-use crate::plan::Loading;
+use crate::plan::{Loading, Place};
 
 /// Something happened.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,8 @@ pub enum Event<'a> {
     Rerun { why: &'a str },
     /// This many cells will be worked on; `done` more are in the ledger. `work` is their estimated cost.
     Begin { cells: usize, done: usize, work: f64 },
-    /// A network under training ended an epoch.
-    Epoch(Training<'a>),
+    /// A network under training ended an epoch; `work` is the estimated cost of its cell.
+    Epoch { cell: &'a str, place: Place<'a>, work: f64, epochs: Epochs },
     /// A cell ended; `work` is its share of the whole.
     Cell { record: &'a Record, work: f64 },
     /// No cell runs any more.
@@ -32,18 +32,6 @@ pub enum Event<'a> {
 
 /// Told of every event as it happens, from any thread.
 pub type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
-
-/// A network under training.
-#[derive(Clone, Copy, Debug)]
-pub struct Training<'a> {
-    pub cell: &'a str,
-    pub dataset: &'a str,
-    pub label: &'a str,
-    pub split: usize,
-    /// The estimated work of its cell.
-    pub work: f64,
-    pub epochs: Epochs,
-}
 
 /// How long a training has taken and will take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use npsvcpp::data::Progress;
 use npsvcpp::ledger::{Record, Status};
-use npsvcpp::plan::Loading;
+use npsvcpp::plan::{Loading, Place};
 use npsvcpp::wording::{counted, duration};
-use npsvcpp::{Event, Training};
+use npsvcpp::{Epochs, Event};
 
 use crate::output::note;
 
@@ -115,7 +115,16 @@ impl Display {
                     self.bar.set_length(STEPS);
                 }
             }
-            Event::Epoch(training) => self.epoch(&mut state, &training),
+            Event::Epoch { cell, place, work, epochs } => {
+                let seconds = epochs.seconds + epochs.seconds_left;
+                let done = work * epochs.seconds / seconds.max(f64::MIN_POSITIVE);
+                state.training.insert(cell.to_owned(), done);
+                let line = epoch_line(place, epochs, &state.left());
+                if !self.is_terminal && state.is_due(EPOCH_LINE_EVERY, false) {
+                    note!("{line}");
+                }
+                self.advance(&state, line);
+            }
             Event::Cell { record, work } => self.cell(&mut state, record, work),
         }
     }
@@ -150,18 +159,6 @@ impl Display {
         self.bar.set_position(done);
     }
 
-    fn epoch(&self, state: &mut State, training: &Training<'_>) {
-        let epochs = training.epochs;
-        let seconds = epochs.seconds + epochs.seconds_left;
-        let done = training.work * epochs.seconds / seconds.max(f64::MIN_POSITIVE);
-        state.training.insert(training.cell.to_owned(), done);
-        let line = epoch_line(training, &state.left());
-        if !self.is_terminal && state.is_due(EPOCH_LINE_EVERY, false) {
-            note!("{line}");
-        }
-        self.advance(state, line);
-    }
-
     fn cell(&self, state: &mut State, record: &Record, work: f64) {
         state.cells += 1;
         state.work += work;
@@ -184,8 +181,7 @@ impl Display {
 }
 
 /// The progress of a training; `run_left` is the time to the end of the run.
-fn epoch_line(training: &Training<'_>, run_left: &str) -> String {
-    let Training { dataset, label, split, epochs, .. } = training;
+fn epoch_line((dataset, label, split, _): Place<'_>, epochs: Epochs, run_left: &str) -> String {
     let left = duration(epochs.seconds_left);
     format!(
         "{dataset} split {split} {label}: epoch {} of {}, about {left} left of this training, {run_left} of the run",
@@ -206,25 +202,18 @@ fn sentence(record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use npsvcpp::Epochs;
 
     #[test]
     fn a_long_training_shows_its_epoch_and_the_time_left() {
-        let training = Training {
-            cell: "c",
-            dataset: "flowers102",
-            label: "D-NPSVC++",
-            split: 0,
-            work: 1.0,
-            epochs: Epochs { done: 3, all: 50, seconds: 60.0, seconds_left: 180.0 },
-        };
-        let line = epoch_line(&training, "2.0 h");
+        let place = ("flowers102", "D-NPSVC++", 0, 0);
+        let epochs = Epochs { done: 3, all: 50, seconds: 60.0, seconds_left: 180.0 };
+        let line = epoch_line(place, epochs, "2.0 h");
         let said = "flowers102 split 0 D-NPSVC++: epoch 3 of 50, about 3 min left of this training, 2.0 h of the run";
         assert_eq!(line, said);
         // A quarter of the only cell is done.
         let display = Display::new(false);
         display.show(Event::Begin { cells: 1, done: 0, work: 1.0 });
-        display.show(Event::Epoch(training));
+        display.show(Event::Epoch { cell: "c", place, work: 1.0, epochs });
         assert_eq!(display.state.lock().unwrap().share(), 0.25);
     }
 

@@ -3,11 +3,10 @@
 //! A claim is a cell of the paper's table in which its method has the higher mean. What ours says
 //! to it depends on the test, so every claim has two answers.
 
-use super::ranks::LEVEL;
-use super::summary::{Cell, Column, Row};
-use super::text::{counted, listed};
+use super::summary::{Cell, Column, Row, Summary};
+use super::text::counted;
 use crate::paper;
-use crate::stats::TTest;
+use crate::stats::{LEVEL, TTest};
 
 /// What a test says to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,21 +62,18 @@ impl Answer {
 /// There are none unless our reference method is the one the table's marks refer to: then our tests are of the same
 /// pairs.
 pub(super) fn answer(rows: &mut [Row], columns: &[Column], table: &paper::Table, reference: usize) {
-    let is_the_papers = |column: &Column| Some(&column.method) == table.against.as_ref();
-    if !is_the_papers(&columns[reference]) {
+    let is_rival = |column: &Column| Some(&column.method) != table.against.as_ref();
+    if is_rival(&columns[reference]) {
         return;
     }
     for row in rows {
         let printed = |cell: &Cell| cell.paper.as_ref().map(|paper| paper.printed.value);
-        let Some(theirs) = printed(&row.cells[reference]) else {
-            continue;
-        };
-        let claims: Vec<Option<Claim>> = (row.cells.iter().zip(columns))
-            .map(|(cell, column)| {
-                let rival = printed(cell).filter(|_| !is_the_papers(column))?;
-                (theirs > rival).then(|| Claim::of(row, &row.cells[reference], cell))
-            })
-            .collect();
+        let ours = &row.cells[reference];
+        let claims = row.cells.iter().zip(columns).map(|(cell, column)| {
+            let (first, rival) = printed(ours).zip(printed(cell))?;
+            (is_rival(column) && first > rival).then(|| Claim::of(row, ours, cell))
+        });
+        let claims: Vec<Option<Claim>> = claims.collect();
         for (cell, claim) in row.cells.iter_mut().zip(claims) {
             cell.claim = claim;
         }
@@ -87,12 +83,11 @@ pub(super) fn answer(rows: &mut [Row], columns: &[Column], table: &paper::Table,
 impl Claim {
     fn of(row: &Row, reference: &Cell, rival: &Cell) -> Self {
         let paired = rival.paired.as_ref().filter(|_| !row.other_problem);
-        let ahead = (reference.mean.zip(rival.mean)).map(|(reference, rival)| reference - rival);
         let naive = Answer::of(paired.map(|paired| &paired.naive));
-        match (row.trainings, ahead) {
+        match (row.trainings, reference.mean.zip(rival.mean)) {
             // Of networks on another problem, or trained once, only the order says something.
-            (Some(trainings), Some(ahead)) if row.other_problem || trainings == 1 => {
-                let order = if ahead > 0.0 { Answer::SameOrder } else { Answer::OtherOrder };
+            (Some(trainings), Some((ours, rival))) if row.other_problem || trainings == 1 => {
+                let order = if ours > rival { Answer::SameOrder } else { Answer::OtherOrder };
                 Self { naive: order, corrected: order }
             }
             // There is one test of trainings.
@@ -105,50 +100,39 @@ impl Claim {
     }
 }
 
-/// How the claims stand under both tests, in two sentences at most.
-pub(super) fn sentence(method: &str, table: &str, claims: &[&Claim]) -> Option<String> {
-    if claims.is_empty() {
-        return None;
-    }
-    let is_order = |claim: &&Claim| matches!(claim.naive, Answer::SameOrder | Answer::OtherOrder);
-    let run = claims.iter().copied().filter(|claim| claim.naive != Answer::NotRun);
-    let (order, tested): (Vec<&Claim>, Vec<&Claim>) = run.partition(is_order);
-    let all = order.len() + tested.len();
+/// How the claims stand under both tests, in a few sentences.
+pub fn sentence(summary: &Summary) -> Option<String> {
+    let claims: Vec<Claim> = summary.cells().filter_map(|cell| cell.claim).collect();
+    let count = |answer: Answer, by: fn(&Claim) -> Answer| {
+        claims.iter().filter(|claim| by(claim) == answer).count()
+    };
+    let answered = |by| {
+        let tested = [Answer::Holds, Answer::Open, Answer::Contradicted];
+        tested.map(|answer| format!("{} {}", answer.word(), count(answer, by))).join(", ")
+    };
+    let naive = |claim: &Claim| claim.naive;
+    let run = claims.len() - count(Answer::NotRun, naive);
+    let [same, other] = [Answer::SameOrder, Answer::OtherOrder].map(|order| count(order, naive));
     let mut text = format!(
-        "Table {table} of the paper has {method} ahead of a rival in {}; {all} of them {} run here",
-        counted(claims.len(), "cell"),
-        if all == 1 { "was" } else { "were" }
+        "Table {} of the paper has {} ahead of a rival in {}; run here: {run}.",
+        summary.paper?.table,
+        summary.reference()?.label,
+        counted(claims.len(), "cell")
     );
-    text += if all == 0 { ", so nothing is said about the paper's claims." } else { "." };
-    if !tested.is_empty() {
+    if run > same + other {
         text += &format!(
-            " At level {LEVEL}, by the paper's test {}; by the corrected test {}.",
-            answered(&tested, |claim| claim.naive),
-            answered(&tested, |claim| claim.corrected)
+            " At level {LEVEL}, by the paper's test: {}; by the corrected test: {}.",
+            answered(naive),
+            answered(|claim| claim.corrected)
         );
     }
-    if !order.is_empty() {
-        let same = order.iter().filter(|claim| claim.naive == Answer::SameOrder).count();
+    if same + other > 0 {
         text += &format!(
-            " Not tested, but compared by order: {same} of {} as in the paper, {} not.",
-            order.len(),
-            order.len() - same
+            " Not tested, but compared by order: {same} of {} as in the paper, {other} not.",
+            same + other
         );
     }
-    Some(text)
-}
-
-/// `2 hold, 1 is open and 3 are contradicted`.
-fn answered(claims: &[&Claim], answer: fn(&Claim) -> Answer) -> String {
-    let words = [
-        (Answer::Holds, "holds", "hold"),
-        (Answer::Open, "is open", "are open"),
-        (Answer::Contradicted, "is contradicted", "are contradicted"),
-    ];
-    listed(&words.map(|(kind, one, several)| {
-        let count = claims.iter().filter(|claim| answer(claim) == kind).count();
-        format!("{count} {}", if count == 1 { one } else { several })
-    }))
+    (!claims.is_empty()).then_some(text)
 }
 
 /// What the answers mean where networks are trained on a single split.

@@ -10,7 +10,6 @@ pub mod protocol;
 mod provenance;
 mod ranks;
 mod reproduction;
-mod sources;
 mod study;
 mod summary;
 pub mod text;
@@ -18,14 +17,17 @@ mod traces;
 mod warnings;
 
 pub use crate::paper::Shape;
-pub use crate::stats::{Reproduction, SAME, mean, standard_deviation};
-pub use claims::{Answer, Claim, OF_TRAININGS, legend as claims_legend};
-pub use findings::{claims as claims_sentence, untested};
-pub use paired::{Adjusted, CONFIDENCE, Comparison, Paired};
+pub use crate::stats::{CONFIDENCE, Reproduction, SAME, mean, standard_deviation};
+pub use claims::{
+    Answer, Claim, OF_TRAININGS, legend as claims_legend, sentence as claims_sentence,
+};
+pub use findings::untested;
+pub use paired::{Adjusted, Comparison, Paired};
+pub use provenance::program;
 pub use ranks::{Ranks, Wins};
 pub use reproduction::{Versus, printed_seconds};
 pub use study::{Axis, Point, Study, studies};
-pub use summary::{Cell, Column, Entry, Place, Row, Summary};
+pub use summary::{Cell, Column, Entry, Place, Row, Summary, failure};
 pub use traces::{Trace, TracePoint};
 pub use warnings::{Warning, shape};
 
@@ -34,12 +36,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
-use crate::ledger::{Plan, PlannedDataset, Record, Status, Tally};
-use crate::paper::{self, Unit};
-use crate::spec::{DatasetOptions, EncoderSpec, EvaluateOn};
-use sources::Hash;
+use crate::ledger::{Plan, Record, Status};
 use text::clean;
+use warnings::Ignored;
 
 /// The results folder that a table is made from.
 #[derive(Clone, Debug, Default)]
@@ -55,45 +56,47 @@ pub struct Folder<'a> {
 /// The table of a plan and the last record of every cell.
 ///
 /// Only cells of the plan count. Records of other parameters, data or code are counted in a warning.
-pub fn analyse(plan: &Plan, records: Vec<Record>, folder: &Folder<'_>) -> Summary {
-    let mut records: HashMap<String, Record> =
-        (records.into_iter()).map(|record| (record.cell.clone(), record)).collect();
-    let (comparison, no_comparison) = Comparison::of(plan);
-    let (table, no_table) = paper_table(plan);
+pub fn analyse(mut plan: Plan, records: Vec<Record>, folder: &Folder<'_>) -> Summary {
+    let read = |file: &str| fs::read_to_string(folder.dir?.join(file)).ok();
+    let origin = read("provenance.json").and_then(|text| serde_json::from_str(&text).ok());
+    let (origin, spec) = (origin.unwrap_or(Value::Null), read("spec.yaml"));
+    let mut sources = BTreeMap::from([("ledger".to_owned(), folder.ledger.clone())]);
+    sources.insert("inputs".to_owned(), inputs(&plan, &origin, spec.as_deref()));
+    plan.experiment.name = clean(&plan.experiment.name);
+    plan.experiment.title = clean(&plan.experiment.title);
+
+    let comparison = Comparison::of(&plan);
     let reference = comparison.as_ref().map(|comparison| comparison.reference);
-    let mut columns = columns(plan, reference);
-    let mut rows = rows(plan, &mut records);
+    let (mut rows, mut ignored) = rows(&mut plan, records);
+    ignored.lines = folder.skipped_lines;
+    let columns = 0..plan.methods.len();
+    let mut columns: Vec<Column> =
+        columns.map(|index| Column::new(&plan, index, reference)).collect();
     if let Some(reference) = reference {
-        rows.iter_mut().for_each(|row| paired::test(row, reference));
-        paired::adjust(&mut rows);
-        for (index, column) in columns.iter_mut().enumerate() {
-            column.wins = ranks::wins(&rows, reference, index);
-        }
+        paired::test(&mut rows, reference);
+        ranks::count_wins(&rows, &mut columns, reference);
     }
-    if let Some(table) = table {
-        for (index, row) in rows.iter_mut().enumerate() {
-            compare(row, &columns, table, plan.registered(index));
-        }
-    }
-    let is_compared = |row: &Row| row.cells.iter().any(|cell| cell.paper.is_some());
-    let paper = table.filter(|_| rows.iter().any(is_compared));
+    let (paper, others) = reproduction::compare(&plan, &mut rows, &columns);
     if let Some((table, reference)) = paper.zip(reference) {
         claims::answer(&mut rows, &columns, table, reference);
     }
-    let mut hash = Hash::default();
-    let damaged = folder.dir.map_or(0, |dir| traces::read(dir, &mut rows, &mut hash));
+    if let Some(dir) = folder.dir {
+        let files = traces::read(dir, &mut rows);
+        sources.insert("traces".to_owned(), files.hash());
+        ignored.files = files.damaged;
+    }
     let ranks = ranks::rank(&rows, &mut columns);
-    let footnotes = notes::attach(&mut rows, &columns, comparison.as_ref());
-    let counts: Tally = rows.iter().flat_map(|row| &row.cells).map(|cell| cell.counts).sum();
+    let footnotes = notes::attach(&mut rows, &columns);
+    let counts = rows.iter().flat_map(|row| &row.cells).map(|cell| cell.counts).sum();
     let mut summary = Summary {
         state: provenance::state(counts),
-        origin: folder.dir.map_or(Value::Null, provenance::recorded),
-        spec: folder.dir.and_then(|dir| fs::read_to_string(dir.join("spec.yaml")).ok()),
-        plan: without_cells(plan),
         provenance: String::new(),
         findings: Vec::new(),
         warnings: Vec::new(),
-        sources: BTreeMap::new(),
+        plan,
+        origin,
+        spec,
+        sources,
         columns,
         rows,
         comparison,
@@ -103,122 +106,44 @@ pub fn analyse(plan: &Plan, records: Vec<Record>, folder: &Folder<'_>) -> Summar
         footnotes,
     };
     summary.provenance = provenance::provenance(&summary);
-    summary.sources = sources(plan, &summary, folder, hash);
-    // A skipped cell has no number that could be ignored.
-    let strays = records.values().filter(|record| record.status != Status::Skipped).count();
-    summary.warnings.extend(no_comparison.into_iter().chain(no_table));
-    summary.warnings.extend(warnings::all(plan, &summary, strays));
-    summary.warnings.extend((damaged > 0).then_some(Warning::DamagedFiles(damaged)));
-    // A torn line whose cell was run again takes nothing from the table.
-    let lines = Some(folder.skipped_lines).filter(|lines| *lines > 0 && !counts.is_complete());
-    summary.warnings.extend(lines.map(Warning::DamagedLines));
+    summary.warnings = warnings::all(&summary, others, &ignored);
     summary.findings = findings::of(&summary);
     summary
 }
 
-fn columns(plan: &Plan, reference: Option<usize>) -> Vec<Column> {
-    let methods = plan.methods.iter().enumerate();
-    let column = |(index, method)| Column::new(index, method, reference == Some(index));
-    methods.map(column).collect()
-}
-
-/// The rows of the table with the records of their cells. What is left in `records` belongs to no cell of the plan.
-fn rows(plan: &Plan, records: &mut HashMap<String, Record>) -> Vec<Row> {
+/// The rows of the table with the records of their cells, and what belongs to none. The plan's cells are taken.
+fn rows(plan: &mut Plan, records: Vec<Record>) -> (Vec<Row>, Ignored) {
+    let mut records: HashMap<String, Record> =
+        records.into_iter().map(|record| (record.cell.clone(), record)).collect();
     let mut table = vec![vec![BTreeMap::new(); plan.methods.len()]; plan.datasets.len()];
-    for planned in &plan.cells {
+    let mut ignored = Ignored::default();
+    for planned in std::mem::take(&mut plan.cells) {
         let record = records.remove(&planned.cell);
-        // Cells that are not in the table are left to the warnings.
         let row = table.get_mut(planned.dataset);
-        if let Some(cell) = row.and_then(|row| row.get_mut(planned.method)) {
+        match row.and_then(|row| row.get_mut(planned.method)) {
             // Random splits have one training each, and several trainings have one split.
-            cell.insert(planned.split + planned.training_seed, record);
+            Some(cell) => drop(cell.insert(planned.split + planned.training_seed, record)),
+            None => ignored.planned += 1,
         }
     }
-    let rows = plan.datasets.iter().zip(table).enumerate();
-    rows.map(|(index, (data, cells))| {
+    // A skipped cell has no number that could be ignored.
+    let has_number = |record: &&Record| record.status != Status::Skipped;
+    ignored.records = records.values().filter(has_number).count();
+    let rows = table.into_iter().enumerate().map(|(index, cells)| {
         let cells = cells.into_iter().map(Cell::new).collect();
-        Row::new(index, data, plan.manifest(index), cells, trainings(plan, data))
-    })
-    .collect()
+        Row::new(plan, index, cells)
+    });
+    (rows.collect(), ignored)
 }
 
-/// How often networks are trained on the only split of a dataset, if there are networks.
-fn trainings(plan: &Plan, dataset: &PlannedDataset) -> Option<usize> {
-    let has_networks = plan.methods.iter().any(|method| method.is_network());
-    (dataset.splits.len() == 1 && has_networks).then_some(plan.experiment.splits.seeds)
+/// Hash of what the files depend on besides ledger and traces. Another version of the program plans the same.
+fn inputs(plan: &Plan, origin: &Value, spec: Option<&str>) -> String {
+    let Plan { version: _, experiment, datasets, methods, cells, remembered: _ } = plan;
+    let inputs = serde_json::to_vec(&(experiment, datasets, methods, cells, origin, spec));
+    sha256(&inputs.unwrap_or_default())
 }
 
-/// Compares a row with the paper's, if its dataset is `registered` and in the paper's table.
-fn compare(
-    row: &mut Row,
-    columns: &[Column],
-    table: &'static paper::Table,
-    registered: Option<(&str, &DatasetOptions)>,
-) {
-    let Some((name, options)) = registered else {
-        return;
-    };
-    let Some(printed) = table.row(name) else {
-        return;
-    };
-    let differs = |printed| row.shape.is_some_and(|ours| ours != printed);
-    let is_smaller = |encoder: &EncoderSpec| encoder.size != EncoderSpec::SIZE;
-    row.other_problem = options.subsample.is_some()
-        || options.evaluate_on != EvaluateOn::Test
-        || options.encoder.as_ref().is_some_and(is_smaller)
-        || printed.shape.is_some_and(differs);
-    for (cell, column) in row.cells.iter_mut().zip(columns) {
-        // The paper's networks saw images, its kernel machines the features of a frozen encoder.
-        let is_other = printed.features.as_deref() == Some(name) && column.is_network;
-        let number = printed.cells.get(&column.method).filter(|_| !is_other);
-        cell.paper = number.map(|number| Versus::new(cell, number, row.other_problem));
-    }
-}
-
-/// The paper's table that the experiment reproduces, or a warning that there is none.
-fn paper_table(plan: &Plan) -> (Option<&'static paper::Table>, Option<Warning>) {
-    let Some(reproduces) = &plan.experiment.reproduces else {
-        return (None, None);
-    };
-    let number = reproduces.table;
-    let is_held = |table: &&paper::Table| table.unit == Unit::Percent;
-    if let Some(table) = paper::table(&number.to_string()).filter(is_held) {
-        return (Some(table), None);
-    }
-    let held = paper::tables().iter().filter(is_held).map(|table| table.table.as_str());
-    (None, Some(Warning::NoTable { number, held: held.collect() }))
-}
-
-/// The plan as the table shows it: its names are one line each.
-fn without_cells(plan: &Plan) -> Plan {
-    let mut experiment = plan.experiment.clone();
-    experiment.name = clean(&experiment.name);
-    experiment.title = clean(&experiment.title);
-    Plan {
-        version: plan.version.clone(),
-        experiment,
-        datasets: plan.datasets.clone(),
-        methods: plan.methods.clone(),
-        cells: Vec::new(),
-        remembered: Vec::new(),
-    }
-}
-
-/// Hashes of everything that was read, by name.
-fn sources(
-    plan: &Plan,
-    summary: &Summary,
-    folder: &Folder<'_>,
-    traced: Hash,
-) -> BTreeMap<String, String> {
-    let mut inputs = Hash::default();
-    inputs.add_plan(plan);
-    inputs.add_json("provenance", &summary.origin);
-    inputs.add_json("spec", &summary.spec);
-    let sources = [
-        ("ledger", folder.ledger.clone()),
-        ("inputs", inputs.finish()),
-        ("traces", traced.finish()),
-    ];
-    sources.map(|(name, hash)| (name.to_owned(), hash)).into()
+/// SHA-256 in hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

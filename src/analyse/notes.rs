@@ -1,148 +1,161 @@
 //! Footnotes: why cells of the table are empty, partial, or to be read with care.
 
-use super::paired::Comparison;
+use indexmap::IndexMap;
+
 use super::summary::{Cell, Column, Row, failure};
 use super::text::{clean, listed};
-use crate::ledger::Status;
+use crate::ledger::Tally;
 use crate::stats::SAME;
 
 /// Reasons spelt out per cell; the ledger has them all.
 const REASONS: usize = 3;
 
+/// A footnote and the columns of the cells that it is about; it is about the whole row if there are none.
+type Note = (String, Vec<usize>);
+
 /// Writes all footnotes and refers rows and cells to them; tells rows without results the reason.
-pub(super) fn attach(
-    rows: &mut [Row],
-    columns: &[Column],
-    comparison: Option<&Comparison>,
-) -> Vec<String> {
-    let mut notes = Vec::new();
+pub(super) fn attach(rows: &mut [Row], columns: &[Column]) -> Vec<String> {
+    let mut footnotes = Vec::new();
     for row in rows.iter_mut() {
-        row.no_results = no_results(columns, row);
-        about_data(row, &mut notes);
-        if let Some(comparison) = comparison {
-            about_tests(columns, comparison, row, &mut notes);
-        }
-        if row.data.unavailable.is_none() {
-            about_endings(columns, row, &mut notes);
-        }
-        if let Some(comparison) = comparison {
-            about_spread(columns, comparison, row, &mut notes);
+        row.no_results = no_results(row, columns);
+        let mut found = about_data(row);
+        found.extend(about_tests(row, columns));
+        found.extend(about_endings(row, columns));
+        found.extend(about_spread(row, columns));
+        found.extend(about_factors(row));
+        for (text, cells) in found {
+            if cells.is_empty() {
+                row.footnotes.push(footnotes.len());
+            }
+            cells.iter().for_each(|&cell| row.cells[cell].footnotes.push(footnotes.len()));
+            footnotes.push(text);
         }
     }
-    for (index, column) in columns.iter().enumerate() {
-        about_limits(column, index, rows, &mut notes);
+    for column in columns {
+        footnotes.extend(about_limits(column, rows, footnotes.len()));
     }
-    for row in rows {
-        about_factors(row, &mut notes);
-    }
-    notes
+    footnotes
 }
 
-/// Fits of a method that a limit ended.
-fn about_limits(column: &Column, index: usize, rows: &mut [Row], notes: &mut Vec<String>) {
-    let fits = |cell: &Cell| -> [usize; 2] {
-        let fits = cell.records.values().flatten().filter(|record| record.status == Status::Ok);
-        let certificates = fits.clone().filter_map(|record| record.certificate.as_ref());
-        [fits.count(), certificates.filter(|certificate| certificate.is_unconverged()).count()]
-    };
-    let counts: Vec<[usize; 2]> = rows.iter().map(|row| fits(&row.cells[index])).collect();
-    let [all, ended] = [0, 1].map(|which| counts.iter().map(|count| count[which]).sum::<usize>());
-    if ended == 0 {
-        return;
-    }
+/// What is known of the data of a row.
+fn about_data(row: &Row) -> Vec<Note> {
+    let unavailable = row.data.unavailable.iter().map(|reason| format!("no data: {reason}"));
+    let notes = unavailable.chain(row.data.notes.iter().cloned());
+    notes.map(|note| (clean(&format!("{}: {note}", row.dataset)), Vec::new())).collect()
+}
+
+/// Tests on fewer splits than planned.
+fn about_tests(row: &Row, columns: &[Column]) -> Option<Note> {
+    let splits = row.splits();
+    let tested = row.cells.iter().zip(columns).filter_map(|(cell, column)| {
+        let tested = cell.paired.as_ref()?.differences.len();
+        (tested < splits).then(|| format!("{} on {tested}", column.label))
+    });
+    let fewer: Vec<String> = tested.collect();
     let text = format!(
-        "{}: {ended} of {all} fits ended at a limit of iterations, before their tolerance",
-        column.label
+        "{}: tested on the splits that both methods have: {} of {splits}",
+        row.dataset,
+        listed(&fewer)
     );
-    let note = add(notes, text);
-    for (row, _) in rows.iter_mut().zip(counts).filter(|(_, [_, ended])| *ended > 0) {
-        row.cells[index].footnotes.push(note);
-    }
-}
-
-/// Kernel matrices that a factor approximates.
-fn about_factors(row: &mut Row, notes: &mut Vec<String>) {
-    let records = row.cells.iter().flat_map(|cell| cell.records.values().flatten());
-    let factors = records.filter_map(|record| Some((record.factor_rank?, record.factor_error?)));
-    let largest = factors.reduce(|(rank, error), other| (rank.max(other.0), error.max(other.1)));
-    if let Some((rank, error)) = largest {
-        let text = format!(
-            "{}: kernel matrix approximated by a factor of rank {rank}, which loses up to {error:.2e} of \
-             its trace",
-            row.dataset
-        );
-        row.footnotes.push(add(notes, text));
-    }
-}
-
-fn add(notes: &mut Vec<String>, note: String) -> usize {
-    notes.push(note);
-    notes.len() - 1
-}
-
-fn about_data(row: &mut Row, notes: &mut Vec<String>) {
-    let unavailable = row.data.unavailable.iter();
-    let unavailable = unavailable.map(|reason| format!("no data: {}", clean(reason)));
-    for text in unavailable.chain(row.data.notes.iter().map(|note| clean(note))) {
-        row.footnotes.push(add(notes, format!("{}: {text}", row.dataset)));
-    }
+    (!fewer.is_empty()).then_some((text, Vec::new()))
 }
 
 /// Failed and skipped splits; methods that ended alike share a footnote.
-fn about_endings(columns: &[Column], row: &mut Row, notes: &mut Vec<String>) {
-    for (text, alike) in endings(&row.cells) {
-        if alike.len() == row.cells.len() {
-            row.footnotes.push(add(notes, format!("{}: {text}", row.dataset)));
-            continue;
-        }
-        let note = add(notes, format!("{} on {}: {text}", labels(columns, &alike), row.dataset));
-        for index in alike {
-            row.cells[index].footnotes.push(note);
-        }
+fn about_endings(row: &Row, columns: &[Column]) -> Vec<Note> {
+    let endings = endings(row).into_iter().filter(|_| row.data.unavailable.is_none());
+    let note = |(text, alike): (String, Vec<usize>)| match alike.len() == columns.len() {
+        true => (format!("{}: {text}", row.dataset), Vec::new()),
+        false => (format!("{} on {}: {text}", labels(columns, &alike), row.dataset), alike),
+    };
+    endings.map(note).collect()
+}
+
+/// Differences without spread.
+fn about_spread(row: &Row, columns: &[Column]) -> Vec<Note> {
+    let is_constant = |cell: &Cell| {
+        let differences = cell.paired.as_ref().map_or(&[][..], |paired| &paired.differences);
+        let is_first = |d: &f64| (d - differences[0]).abs() <= SAME;
+        differences.first().is_some_and(|first| first.abs() > SAME)
+            && differences.iter().all(is_first)
+    };
+    let constant = columns.iter().filter(|column| is_constant(&row.cells[column.index]));
+    let note = |column: &Column| {
+        let label = &column.label;
+        let text = format!(
+            "{label} on {}: the same difference on every split, so the tests give p = 0",
+            row.dataset
+        );
+        (text, vec![column.index])
+    };
+    constant.map(note).collect()
+}
+
+/// Kernel matrices that a factor approximates.
+fn about_factors(row: &Row) -> Option<Note> {
+    let records = row.cells.iter().flat_map(Cell::records);
+    let factors = records.filter_map(|record| Some((record.factor_rank?, record.factor_error?)));
+    let (rank, error) =
+        factors.reduce(|(rank, error), other| (rank.max(other.0), error.max(other.1)))?;
+    let text = format!(
+        "{}: kernel matrix approximated by a factor of rank {rank}, which loses up to {error:.2e} of its trace",
+        row.dataset
+    );
+    Some((text, Vec::new()))
+}
+
+/// Fits of a method that a limit ended; the cells that have some are referred to the footnote `index`.
+fn about_limits(column: &Column, rows: &mut [Row], index: usize) -> Option<String> {
+    let (mut ended, mut all) = (0, 0);
+    for row in rows {
+        let cell = &mut row.cells[column.index];
+        let certificates = cell.records().filter_map(|record| record.certificate.as_ref());
+        let limited = certificates.filter(|certificate| certificate.is_unconverged()).count();
+        all += cell.counts.done;
+        ended += limited;
+        cell.footnotes.extend((limited > 0).then_some(index));
     }
+    let label = &column.label;
+    (ended > 0).then(|| {
+        format!(
+            "{label}: {ended} of {all} fits ended at a limit of iterations, before their tolerance"
+        )
+    })
 }
 
 /// Why no split of a dataset succeeded; `None` if one did.
-fn no_results(columns: &[Column], row: &Row) -> Option<String> {
-    let counts = || row.cells.iter().map(|cell| cell.counts);
-    if counts().any(|counts| counts.done > 0) {
+fn no_results(row: &Row, columns: &[Column]) -> Option<String> {
+    let counts: Tally = row.cells.iter().map(|cell| cell.counts).sum();
+    if counts.done > 0 {
         return None;
     }
     if let Some(reason) = &row.data.unavailable {
         return Some(clean(reason));
     }
-    let missing: usize = counts().map(|counts| counts.missing).sum();
-    let mut reasons: Vec<String> = endings(&row.cells)
-        .into_iter()
-        .map(|(text, alike)| match alike.len() {
-            len if len == row.cells.len() => text,
-            _ => format!("{}: {text}", labels(columns, &alike)),
-        })
-        .collect();
-    match counts().map(|counts| counts.planned()).sum() {
-        0 => reasons.push("no cells are planned".to_owned()),
-        planned if missing == planned => reasons.push("not run yet".to_owned()),
-        planned if missing > 0 => reasons.push(format!("{missing} of {planned} cells not run yet")),
-        _ => {}
+    let reason = |(text, alike): (String, Vec<usize>)| match alike.len() == columns.len() {
+        true => text,
+        false => format!("{}: {text}", labels(columns, &alike)),
+    };
+    let mut reasons: Vec<String> = endings(row).into_iter().map(reason).collect();
+    match (counts.missing, counts.planned()) {
+        (_, 0) => reasons.push("no cells are planned".to_owned()),
+        (0, _) => {}
+        (missing, planned) if missing == planned => reasons.push("not run yet".to_owned()),
+        (missing, planned) => reasons.push(format!("{missing} of {planned} cells not run yet")),
     }
     Some(reasons.join("; "))
 }
 
 fn labels(columns: &[Column], indices: &[usize]) -> String {
-    let labels: Vec<&str> = indices.iter().map(|&i| columns[i].label.as_str()).collect();
+    let labels: Vec<&str> = indices.iter().map(|&index| columns[index].label.as_str()).collect();
     listed(&labels)
 }
 
-/// How splits failed or were skipped, each with the methods that ended so.
-fn endings(cells: &[Cell]) -> Vec<(String, Vec<usize>)> {
-    let mut endings: Vec<(String, Vec<usize>)> = Vec::new();
-    for (index, cell) in cells.iter().enumerate() {
-        let Some(text) = ending(cell) else {
-            continue;
-        };
-        match endings.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, alike)) => alike.push(index),
-            None => endings.push((text, vec![index])),
+/// How splits failed or were skipped, each with the columns of the methods that ended so.
+fn endings(row: &Row) -> IndexMap<String, Vec<usize>> {
+    let mut endings: IndexMap<String, Vec<usize>> = IndexMap::new();
+    for (index, cell) in row.cells.iter().enumerate() {
+        if let Some(text) = ending(cell) {
+            endings.entry(text).or_default().push(index);
         }
     }
     endings
@@ -150,92 +163,22 @@ fn endings(cells: &[Cell]) -> Vec<(String, Vec<usize>)> {
 
 /// `splits 3 and 5 failed: <reason>; split 7 skipped: <reason>`.
 fn ending(cell: &Cell) -> Option<String> {
-    let mut reasons: Vec<((&str, String), Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
     for (split, record) in &cell.records {
-        let Some(failure) = record.as_ref().and_then(failure) else {
-            continue;
-        };
-        match reasons.iter_mut().find(|(known, _)| *known == failure) {
-            Some((_, splits)) => splits.push(split.to_string()),
-            None => reasons.push((failure, vec![split.to_string()])),
+        if let Some(reason) = record.as_ref().and_then(failure) {
+            reasons.entry(reason).or_default().push(split.to_string());
         }
     }
-    if reasons.is_empty() {
-        return None;
-    }
-    let mut texts: Vec<String> = reasons
-        .iter()
-        .take(REASONS)
-        .map(|((word, reason), splits)| {
-            format!("{} {word}: {reason}", which(splits, cell.records.len()))
-        })
-        .collect();
-    if reasons.len() > REASONS {
-        let more: usize = reasons.iter().skip(REASONS).map(|(_, splits)| splits.len()).sum();
-        texts.push(format!("{more} more for other reasons, see the ledger"));
-    }
-    Some(texts.join("; "))
-}
-
-fn which(splits: &[String], planned: usize) -> String {
-    match splits {
+    let planned = cell.records.len();
+    let which = |splits: &[String]| match splits {
         [only] => format!("split {only}"),
         all if all.len() == planned => format!("all {planned} splits"),
         some => format!("splits {}", listed(some)),
-    }
-}
-
-/// Tests on fewer splits than planned.
-fn about_tests(
-    columns: &[Column],
-    comparison: &Comparison,
-    row: &mut Row,
-    notes: &mut Vec<String>,
-) {
-    let splits = row.splits();
-    let fewer: Vec<String> = (row.cells.iter().zip(columns))
-        .filter_map(|(cell, column)| Some((tested(comparison, cell)?.len(), &column.label)))
-        .filter(|(n, _)| *n < splits)
-        .map(|(n, label)| format!("{label} on {n}"))
-        .collect();
-    if !fewer.is_empty() {
-        let text = format!(
-            "{}: tested on the splits that both methods have: {} of {splits}",
-            row.dataset,
-            listed(&fewer)
-        );
-        row.footnotes.push(add(notes, text));
-    }
-}
-
-/// The differences that a cell was tested on, if it was.
-fn tested<'a>(comparison: &Comparison, cell: &'a Cell) -> Option<&'a [f64]> {
-    comparison.tests(cell).iter().flatten().next()?;
-    Some(&cell.paired.as_ref()?.differences)
-}
-
-/// Differences without spread.
-fn about_spread(
-    columns: &[Column],
-    comparison: &Comparison,
-    row: &mut Row,
-    notes: &mut Vec<String>,
-) {
-    for (cell, column) in row.cells.iter_mut().zip(columns) {
-        if tested(comparison, cell).is_some_and(constant) {
-            let text = format!(
-                "{} on {}: the same difference on every split, so the tests give p = 0",
-                column.label, row.dataset
-            );
-            cell.footnotes.push(add(notes, text));
-        }
-    }
-}
-
-/// Whether differences are all the same, but not zero.
-fn constant(differences: &[f64]) -> bool {
-    let Some(first) = differences.first() else {
-        return false;
     };
-    first.abs() > SAME && differences.iter().all(|d| (d - first).abs() <= SAME)
+    let first = reasons.iter().take(REASONS);
+    let mut texts: Vec<String> =
+        first.map(|(reason, splits)| format!("{} {reason}", which(splits))).collect();
+    let more: usize = reasons.values().skip(REASONS).map(Vec::len).sum();
+    texts.extend((more > 0).then(|| format!("{more} more for other reasons, see the ledger")));
+    (!texts.is_empty()).then(|| texts.join("; "))
 }

@@ -1,15 +1,10 @@
 //! Every method against the reference, split by split: the tests and their marks.
 
 use super::summary::{Cell, Row};
-use super::text::clean;
-use super::warnings::Warning;
 use crate::ledger::Plan;
 use crate::paper::Mark;
 use crate::spec::Test;
-use crate::stats::{self, TTest};
-
-/// Level of the confidence intervals.
-pub const CONFIDENCE: f64 = 0.95;
+use crate::stats::{self, CONFIDENCE, TTest};
 
 /// Appended to a mark where the other method is better than the reference.
 const BETTER: &str = "↑";
@@ -68,57 +63,45 @@ impl Paired {
     }
 }
 
-/// Tests every method of a row against the reference on the splits both have.
-pub(super) fn test(row: &mut Row, reference: usize) {
-    let Some(values) = row.cells.get(reference).map(|cell| cell.values().collect()) else {
-        return;
-    };
-    // The correction is for training sets that overlap. Trainings on one split have the same.
-    let shape = row.shape.filter(|_| row.trainings.is_none());
-    let test_to_train = shape.map(|shape| shape.n_test as f64 / shape.n_train as f64);
-    for (index, cell) in row.cells.iter_mut().enumerate() {
-        if index != reference {
+/// Tests every method against the reference on the splits both have, and adjusts the tests for their number.
+pub(super) fn test(rows: &mut [Row], reference: usize) {
+    for row in rows.iter_mut() {
+        let values = row.cells[reference].values().collect();
+        // The correction is for training sets that overlap. Trainings on one split have the same.
+        let shape = row.shape.filter(|_| row.trainings.is_none());
+        let test_to_train = shape.map(|shape| shape.n_test as f64 / shape.n_train as f64);
+        for (_, cell) in row.cells.iter_mut().enumerate().filter(|(index, _)| *index != reference) {
             let differences = stats::common_differences(&values, &cell.values().collect());
             cell.paired = Paired::new(differences, test_to_train);
         }
     }
+    adjust(rows.iter_mut().flat_map(|row| &mut row.cells).filter_map(|cell| cell.paired.as_mut()));
 }
 
 /// Holm's adjustment of every test over all comparisons of the table.
-pub(super) fn adjust(rows: &mut [Row]) {
-    let cells = rows.iter_mut().flat_map(|row| &mut row.cells);
-    let mut paired: Vec<&mut Paired> = cells.filter_map(|cell| cell.paired.as_mut()).collect();
-    let all = |p: fn(&Paired) -> f64, paired: &[&mut Paired]| {
-        stats::holm(&paired.iter().map(|paired| p(paired)).collect::<Vec<_>>())
+fn adjust<'a>(all: impl Iterator<Item = &'a mut Paired>) {
+    let mut all: Vec<&mut Paired> = all.collect();
+    let holm = |p: fn(&Paired) -> f64| {
+        stats::holm(&all.iter().map(|paired| p(paired)).collect::<Vec<f64>>())
     };
-    let naive = all(|paired| paired.naive.p, &paired);
-    let signed_rank = all(|paired| paired.signed_rank, &paired);
+    let naive = holm(|paired| paired.naive.p);
+    let signed_rank = holm(|paired| paired.signed_rank);
     // A comparison that cannot be corrected counts all the same: NaN sorts last.
-    let corrected = all(|paired| paired.corrected.map_or(f64::NAN, |test| test.p), &paired);
-    for (index, paired) in paired.iter_mut().enumerate() {
-        paired.holm = Adjusted {
-            naive: naive[index],
-            corrected: Some(corrected[index]).filter(|p| !p.is_nan()),
-            signed_rank: signed_rank[index],
-        };
+    let corrected = holm(|paired| paired.corrected.map_or(f64::NAN, |test| test.p));
+    for (index, paired) in all.iter_mut().enumerate() {
+        let corrected = Some(corrected[index]).filter(|p| !p.is_nan());
+        paired.holm = Adjusted { naive: naive[index], corrected, signed_rank: signed_rank[index] };
     }
 }
 
 impl Comparison {
-    /// The comparison an experiment asks for, or a warning why there is none.
-    pub(super) fn of(plan: &Plan) -> (Option<Self>, Option<Warning>) {
-        let Some(compare) = &plan.experiment.compare else {
-            return (None, None);
-        };
-        let by_label = plan.methods.iter().position(|m| m.label == compare.against);
-        let named = || plan.methods.iter().position(|m| m.method == compare.against);
-        let Some(reference) = by_label.or_else(named) else {
-            let labels = plan.methods.iter().map(|m| clean(&m.label)).collect();
-            let against = clean(&compare.against);
-            return (None, Some(Warning::NoReference { against, labels }));
-        };
-        let levels = symbols(&compare.levels);
-        (Some(Self { reference, tests: compare.test.clone(), levels }), None)
+    /// The comparison an experiment asks for, if the method to compare with is one of its methods.
+    pub(super) fn of(plan: &Plan) -> Option<Self> {
+        let compare = plan.experiment.compare.as_ref()?;
+        let by_label = plan.methods.iter().position(|method| method.label == compare.against);
+        let named = || plan.methods.iter().position(|method| method.method == compare.against);
+        let reference = by_label.or_else(named)?;
+        Some(Self { reference, tests: compare.test.clone(), levels: symbols(&compare.levels) })
     }
 
     /// The tests of a cell that the experiment asks for: the paper's and the corrected one.
@@ -140,58 +123,59 @@ impl Comparison {
         reached.map_or(String::new(), |(_, symbol)| format!("{symbol}{better}"))
     }
 
+    /// The marks of both tests.
+    pub fn both_marks(&self, cell: &Cell) -> [String; 2] {
+        self.tests(cell).map(|test| test.map_or(String::new(), |test| self.mark(&test)))
+    }
+
     /// The marks of both tests: the paper's, and in parentheses the corrected one.
     pub(super) fn marks(&self, cell: &Cell) -> String {
-        let [naive, corrected] = self.tests(cell).map(|test| test.map(|test| self.mark(&test)));
-        let naive = naive.unwrap_or_default();
-        match corrected.as_deref() {
-            None => naive,
-            Some("") if naive.is_empty() => naive,
-            Some("") => format!("{naive}(–)"),
-            Some(corrected) => format!("{naive}({corrected})"),
+        let [naive, corrected] = self.both_marks(cell);
+        match corrected.as_str() {
+            "" if naive.is_empty() || self.tests(cell)[1].is_none() => naive,
+            "" => format!("{naive}(–)"),
+            corrected => format!("{naive}({corrected})"),
         }
     }
 
     /// What the marks mean; `None` if nothing is marked.
     pub(super) fn legend(&self, reference: &str) -> Option<String> {
-        let levels: Vec<String> =
-            self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}")).collect();
-        let has = |test| self.tests.contains(&test);
-        let tests = match (has(Test::PairedT), has(Test::NadeauBengio)) {
-            _ if levels.is_empty() => return None,
-            (false, false) => return None,
-            (true, false) => "by the paper's paired t-test",
-            (false, true) => "in parentheses, by a t-test corrected for overlapping training sets",
-            (true, true) => {
-                "by the paper's paired t-test and, in parentheses, by one corrected for \
-                 overlapping training sets (– if not significant)"
-            }
-        };
-        Some(format!(
-            "{}: differs from {reference} {tests}. {reference} is the better one, except where \
-             {BETTER} says that the other method is. Two-sided, over the splits both methods have, \
-             not adjusted for the number of comparisons.",
-            levels.join(", ")
-        ))
+        let levels = self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}"));
+        let levels: Vec<String> = levels.collect();
+        let mut tests = vec![
+            (Test::PairedT, "by the paper's paired t-test"),
+            (
+                Test::NadeauBengio,
+                "in parentheses, by a t-test corrected for overlapping training sets (– if not significant)",
+            ),
+        ];
+        tests.retain(|(test, _)| self.tests.contains(test));
+        let tests: Vec<&str> = tests.iter().map(|(_, words)| *words).collect();
+        (!levels.is_empty() && !tests.is_empty()).then(|| {
+            format!(
+                "{}: differs from {reference} {}. {reference} is the better one, except where {BETTER} says that the \
+                 other method is. Two-sided, over the splits both methods have, not adjusted for the number of \
+                 comparisons.",
+                levels.join(", "),
+                tests.join(" and, ")
+            )
+        })
     }
 }
 
 /// Gives each level a symbol. 0.05 and 0.1 keep the paper's, whatever other levels there are.
 fn symbols(levels: &[f64]) -> Vec<(f64, String)> {
+    const PAPER: [Mark; 2] = [Mark::DoubleDagger, Mark::Dagger];
     const OTHERS: [&str; 4] = ["§", "¶", "‖", "#"];
-    let mut levels: Vec<f64> = levels.iter().copied().filter(|l| l.is_finite()).collect();
+    let mut levels = levels.to_vec();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
-    let mut used = 0;
-    let mut symbol = |level: f64| {
-        let paper = [Mark::DoubleDagger, Mark::Dagger];
-        if let Some(mark) = paper.iter().find(|mark| mark.level() == level) {
-            return mark.symbol().to_owned();
-        }
-        used += 1;
-        OTHERS[(used - 1) % OTHERS.len()].repeat(1 + (used - 1) / OTHERS.len())
+    let mut others = (1..).flat_map(|times| OTHERS.map(|symbol| symbol.repeat(times)));
+    let symbol = |level: f64| match PAPER.iter().find(|mark| mark.level() == level) {
+        Some(mark) => Some((level, mark.symbol().to_owned())),
+        None => Some((level, others.next()?)),
     };
-    levels.into_iter().map(|l| (l, symbol(l))).collect()
+    levels.into_iter().filter_map(symbol).collect()
 }
 
 #[cfg(test)]

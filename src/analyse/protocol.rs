@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::summary::{Row, Summary};
 use super::text::{counted, listed};
-use crate::ledger::{Plan, PlannedDataset};
+use crate::ledger::{Plan, PlannedDataset, PlannedMethod};
 use crate::spec::{Factor, Protocol, Search, Select, SelectOn};
 use npsvc::{Kernel, Width};
 
@@ -25,33 +25,29 @@ pub fn declared(summary: &Summary) -> Option<&'static str> {
     let is_tuned = summary.columns.iter().any(|column| column.points > 1);
     Some(match summary.plan.experiment.protocol? {
         Protocol::Paper if !is_tuned => "Protocol paper: one documented, fixed setting per method.",
-        Protocol::Paper => {
-            "Declared as protocol paper, but some methods are tuned: see the warnings."
-        }
+        Protocol::Paper => "Declared as protocol paper, but methods are tuned: see the warnings.",
         Protocol::Tuned if is_tuned && !is_doubtful => {
             "Protocol tuned: the same budget of cross-validation on training data for every method."
         }
         Protocol::Tuned => {
-            "Declared as protocol tuned, but not all methods are tuned alike on training data: see the warnings."
+            "Declared as protocol tuned, but not all methods are tuned alike: see the warnings."
         }
     })
 }
 
 /// The settings that all methods share.
-pub fn settings(summary: &Summary) -> Vec<(&'static str, String)> {
-    let plan = &summary.plan;
+pub fn settings(plan: &Plan) -> Vec<(&'static str, String)> {
     let experiment = &plan.experiment;
     let splits = format!("{}; the same for every method", splits(plan));
     let mut entries = vec![("seed", experiment.seed.to_string()), ("splits", splits)];
-    if splits_at_random(plan) {
-        let stratified = if experiment.splits.stratified {
-            "yes: random splits keep the shares of the classes"
-        } else {
-            "no: random splits pay no regard to the classes"
+    if is_split_at_random(plan) {
+        let stratified = match experiment.splits.stratified {
+            true => "yes: random splits keep the shares of the classes",
+            false => "no: random splits ignore the classes",
         };
         entries.push(("stratified", stratified.to_owned()));
     }
-    if !summary.columns.iter().all(|column| column.is_network) {
+    if !plan.methods.iter().all(PlannedMethod::is_network) {
         entries.push(("kernel", kernel(&experiment.kernel)));
         entries.push(("jitter", experiment.jitter.to_string()));
         entries.extend(factor(&experiment.factor).map(|words| ("kernel matrix", words)));
@@ -71,71 +67,55 @@ pub fn deviations(summary: &Summary) -> Vec<String> {
         return Vec::new();
     }
     let splits = &summary.plan.experiment.splits;
-    let mut found = vec![
-        "The paper does not say how its hyperparameters were chosen; ours are those above.".to_owned(),
-        "The paper does not say which multi-class scheme its rivals use, nor which multi-class SVM; see the \
-         schemes above. Our SVM is one versus one."
-            .to_owned(),
-    ];
     let is_usual = splits.repeats == 10 && splits.train_fraction == 0.6;
-    if !is_usual && splits_at_random(&summary.plan) {
-        found.push("The paper has 10 random splits with 60 % for training.".to_owned());
+    let mut found = vec![
+        "The paper does not say how its hyperparameters were chosen; ours are those above.",
+        "The paper does not say which multi-class scheme its rivals use, nor which multi-class SVM; see the schemes \
+         above. Our SVM is one versus one.",
+    ];
+    if !is_usual && is_split_at_random(&summary.plan) {
+        found.push("The paper has 10 random splits with 60 % for training.");
     }
-    let others = summary.rows.iter().filter(|row| row.other_problem);
-    found.extend(others.map(|row| {
+    let others = summary.rows.iter().filter(|row| row.other_problem).map(|row| {
         format!("{}: another problem than the paper's row, see the warnings.", row.dataset)
-    }));
-    found
+    });
+    found.into_iter().map(str::to_owned).chain(others).collect()
 }
 
-fn found(plan: &Plan) -> impl Iterator<Item = &PlannedDataset> {
-    (plan.datasets.iter()).filter(|dataset| dataset.unavailable.is_none())
+fn available(plan: &Plan) -> impl Iterator<Item = &PlannedDataset> {
+    plan.datasets.iter().filter(|dataset| dataset.unavailable.is_none())
 }
 
 /// Whether any of the datasets is split at random; so it is where none was found.
-fn splits_at_random(plan: &Plan) -> bool {
-    found(plan).next().is_none() || found(plan).any(|dataset| !plan.has_own_split(dataset))
+fn is_split_at_random(plan: &Plan) -> bool {
+    available(plan).next().is_none() || available(plan).any(|dataset| !plan.has_own_split(dataset))
 }
 
 /// `10 random splits of each dataset with 60 % for training`.
-pub fn splits(plan: &Plan) -> String {
+pub(super) fn splits(plan: &Plan) -> String {
     let splits = &plan.experiment.splits;
-    let own: Vec<&str> = found(plan)
-        .filter(|dataset| plan.has_own_split(dataset))
-        .map(|dataset| dataset.name.as_str())
-        .collect();
-    if !splits_at_random(plan) {
-        return match own.as_slice() {
-            [only] => format!("the one split that {only} comes with"),
-            _ => "the one split that each dataset comes with".to_owned(),
-        };
-    }
+    let own = available(plan).filter(|dataset| plan.has_own_split(dataset));
+    let own: Vec<&str> = own.map(|dataset| dataset.name.as_str()).collect();
     let random = format!(
         "{} of each dataset with {} % for training{}",
         counted(splits.repeats, "random split"),
         (splits.train_fraction * 1e4).round() / 1e2,
         if splits.stratified { ", stratified" } else { "" },
     );
-    match own.as_slice() {
-        [] => random,
-        [only] => format!("{random}, but of {only} the one split it comes with"),
-        _ => format!("{random}, but of {} the one split they come with", listed(&own)),
+    match (is_split_at_random(plan), own.as_slice()) {
+        (false, [only]) => format!("the one split that {only} comes with"),
+        (false, _) => "the one split that each dataset comes with".to_owned(),
+        (true, []) => random,
+        (true, [only]) => format!("{random}, but of {only} the one split it comes with"),
+        (true, _) => format!("{random}, but of {} the one split they come with", listed(&own)),
     }
 }
 
 /// What each dataset is, and its size.
 pub fn data<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
-    let rows = rows.into_iter();
-    let described = rows.map(|Row { data, manifest, .. }| {
-        let title = manifest.map_or(String::new(), |manifest| format!("{}, ", manifest.title));
-        format!(
-            "{} ({title}{} samples for training, {} for testing, {} dimensions, {} classes)",
-            data.name,
-            data.n_train,
-            data.n_test,
-            data.dims,
-            data.classes.len()
-        )
+    let described = rows.into_iter().map(|row| {
+        let title = row.manifest.map_or(String::new(), |manifest| format!("{}, ", manifest.title));
+        format!("{} ({title}{})", row.data.name, row.size())
     });
     format!("Data: {}.", listed(&described.collect::<Vec<_>>()))
 }
@@ -151,20 +131,17 @@ fn selection(plan: &Plan) -> String {
 
 fn criterion(select: &Select) -> String {
     let once = if select.once { ", once per dataset on its first split" } else { "" };
-    if select.on == SelectOn::Test {
-        return format!("by the accuracy on THE TEST SAMPLES of the split{once}");
-    }
-    if select.on == SelectOn::Validation {
-        return format!(
-            "by the accuracy on the dataset's own validation samples, after a fit on all training \
-             samples{once}"
-        );
-    }
     let part = select.subsample.map_or(String::new(), |n| format!(", at most {n} of them"));
-    format!(
-        "by {}-fold cross-validation on the training samples of the split{part}{once}",
-        select.folds
-    )
+    match select.on {
+        SelectOn::Test => format!("by the accuracy on THE TEST SAMPLES of the split{once}"),
+        SelectOn::Validation => format!(
+            "by the accuracy on the dataset's own validation samples, after a fit on all training samples{once}"
+        ),
+        SelectOn::Training => format!(
+            "by {}-fold cross-validation on the training samples of the split{part}{once}",
+            select.folds
+        ),
+    }
 }
 
 /// Which points were tried.
@@ -176,34 +153,32 @@ fn tried(select: &Select) -> String {
             budget.budget
         ),
         Search::LatinHypercube(budget) => format!(
-            "Latin hypercube sampling: at most {} points per method, drawn at random but evenly spread \
-             over the values of every parameter",
+            "Latin hypercube sampling: at most {} points per method, drawn at random but evenly spread over the values \
+             of every parameter",
             budget.budget
         ),
     };
     // On test samples there is one round only, after which nothing is left to be dropped.
-    if select.halving && select.on == SelectOn::Training {
-        format!("{points}; successive halving: after every fold the worse half of them is dropped")
-    } else {
-        points
+    match select.halving && select.on == SelectOn::Training {
+        true => format!(
+            "{points}; successive halving: after every fold the worse half of them is dropped"
+        ),
+        false => points,
     }
 }
 
 fn kernel(kernel: &Kernel) -> String {
     match kernel {
-        Kernel::Gaussian { width } => {
-            let width = match width {
-                Width::MeanSquaredDistance => {
-                    "t the mean squared distance between training samples".to_owned()
-                }
-                Width::Fixed(t) => format!("t = {t}"),
-            };
-            format!("Gaussian: exp(−|x − x′|² / t), {width}")
+        Kernel::Gaussian { width: Width::MeanSquaredDistance } => {
+            "Gaussian: exp(−|x − x′|² / t), t the mean squared distance between training samples"
+                .to_owned()
+        }
+        Kernel::Gaussian { width: Width::Fixed(t) } => {
+            format!("Gaussian: exp(−|x − x′|² / t), t = {t}")
         }
         Kernel::Linear => "linear: ⟨x, x′⟩".to_owned(),
         Kernel::Polynomial { degree, offset, scale } => format!(
-            "polynomial: (scale ⟨x, x′⟩ + offset)^degree, scale = {scale}, offset = {offset}, \
-             degree = {degree}"
+            "polynomial: (scale ⟨x, x′⟩ + offset)^degree, scale = {scale}, offset = {offset}, degree = {degree}"
         ),
     }
 }
@@ -213,7 +188,7 @@ fn factor(factor: &Factor) -> Option<String> {
     let Factor::Pivoted(pivoted) = factor else {
         return None;
     };
-    let rank = (pivoted.rank).map_or(String::new(), |rank| format!(" of rank {rank} at most"));
+    let rank = pivoted.rank.map_or(String::new(), |rank| format!(" of rank {rank} at most"));
     Some(format!(
         "a pivoted Cholesky factor{rank}, which ends once less than {} of the trace is lost",
         pivoted.tolerance
@@ -222,13 +197,9 @@ fn factor(factor: &Factor) -> Option<String> {
 
 /// `c = 1, r = 0.1, scheme = ovr`.
 pub fn parameters(params: &Value) -> String {
+    let of = |(name, value): (&String, &Value)| format!("{name} = {}", value_of(value));
     match params.as_object() {
-        Some(params) if !params.is_empty() => {
-            let parts: Vec<String> = (params.iter())
-                .map(|(name, value)| format!("{name} = {}", value_of(value)))
-                .collect();
-            parts.join(", ")
-        }
+        Some(params) if !params.is_empty() => params.iter().map(of).collect::<Vec<_>>().join(", "),
         _ => value_of(params),
     }
 }
@@ -239,7 +210,7 @@ pub fn value_of(value: &Value) -> String {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
         Value::Number(number) => {
-            number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string())
+            number.as_f64().map_or(number.to_string(), |number| number.to_string())
         }
         Value::Bool(is) => is.to_string(),
         Value::Object(inner) if inner.is_empty() => "none".to_owned(),

@@ -2,10 +2,7 @@
 
 use super::summary::{Cell, Column, Row};
 use super::text::number;
-use crate::stats::{self, CriticalDifference, Friedman, Pair, TTest, WinTieLoss};
-
-/// Level of the tests over datasets, and of the tests that decide wins and losses.
-pub(super) const LEVEL: f64 = 0.05;
+use crate::stats::{self, CriticalDifference, Friedman, LEVEL, Pair, TTest, WinTieLoss};
 
 /// Tests of the ranks of all methods. The average ranks are in the columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,45 +43,36 @@ impl Ranks {
     /// What tests over so few datasets can show, and what not.
     pub fn power(&self) -> Option<String> {
         let critical = self.critical.as_ref()?;
-        let difference = number(critical.difference);
-        let mut text = if critical.can_show_anything() {
-            format!(
-                "Nemenyi's critical difference at level {LEVEL} is {difference} of at most {} ranks: \
-                 smaller differences cannot be told from chance.",
-                critical.methods - 1
-            )
+        let largest = critical.largest();
+        let words = if critical.difference < largest as f64 {
+            format!("of at most {largest} ranks: smaller differences cannot be told from chance.")
         } else {
             format!(
-                "Nemenyi's critical difference at level {LEVEL} is {difference}, but ranks differ by \
-                 {} at most: over so few datasets no outcome whatever would be significant.",
-                critical.methods - 1
+                "but ranks differ by {largest} at most: over so few datasets no outcome whatever would be significant."
             )
         };
-        if critical.smallest_adjusted_p() >= LEVEL {
-            text += &format!(
-                " Nor does a signed-rank test between two methods help: after Holm's adjustment its p \
-                 cannot be below {}. That takes {} datasets.",
-                short(critical.smallest_adjusted_p()),
+        let smallest = critical.smallest_adjusted_p(critical.datasets);
+        let signed_rank = (smallest >= LEVEL).then(|| {
+            format!(
+                " Nor does a signed-rank test between two methods help: after Holm's adjustment its p cannot be below \
+                 {}. That takes {} datasets.",
+                (smallest * 1e3).round() / 1e3,
                 critical.datasets_needed()
-            );
-        }
-        Some(text)
+            )
+        });
+        Some(format!(
+            "Nemenyi's critical difference at level {LEVEL} is {} {words}{}",
+            number(critical.difference),
+            signed_rank.unwrap_or_default()
+        ))
     }
-}
-
-/// Three significant digits at most.
-fn short(p: f64) -> String {
-    let text = format!("{p:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Ranks over the rows that every method completed, if there are two. The average ranks go to the columns.
 pub(super) fn rank(rows: &[Row], columns: &mut [Column]) -> Option<Ranks> {
-    let complete: Vec<Vec<f64>> = rows
-        .iter()
-        .filter(|row| row.cells.len() > 1 && row.cells.iter().all(Cell::is_complete))
-        .filter_map(|row| row.cells.iter().map(|cell| cell.mean.map(stats::level)).collect())
-        .collect();
+    let is_complete = |row: &&Row| row.cells.len() > 1 && row.cells.iter().all(Cell::is_complete);
+    let means = |row: &Row| row.cells.iter().map(|cell| cell.mean.map(stats::level)).collect();
+    let complete: Vec<Vec<f64>> = rows.iter().filter(is_complete).filter_map(means).collect();
     if complete.len() < 2 {
         return None;
     }
@@ -100,30 +88,33 @@ pub(super) fn rank(rows: &[Row], columns: &mut [Column]) -> Option<Ranks> {
     })
 }
 
-/// The reference against another column, over the rows in which both have a mean; `None` if there are none.
-pub(super) fn wins(rows: &[Row], reference: usize, column: usize) -> Option<Wins> {
-    let common = |row: &Row| -> Option<(f64, [Option<TTest>; 2])> {
-        let (ours, theirs) = (row.cells.get(reference)?, row.cells.get(column)?);
-        // Of the splits that both have, where there are two: as the tests see it.
-        Some(match &theirs.paired {
-            Some(paired) => (paired.naive.mean_difference, [Some(paired.naive), paired.corrected]),
-            None => (ours.mean? - theirs.mean?, [None, None]),
-        })
-    };
-    let common: Vec<_> = rows.iter().filter_map(common).collect();
-    if column == reference || common.is_empty() {
-        return None;
-    }
-    // Where nothing could be tested there is no tie either.
-    let judged = |which: usize| {
-        let differences = common.iter().filter_map(|(difference, tests)| {
-            Some(if tests[which]?.p < LEVEL { *difference } else { 0.0 })
+/// Counts for every other column over how many rows the reference is better.
+pub(super) fn count_wins(rows: &[Row], columns: &mut [Column], reference: usize) {
+    for column in columns.iter_mut().filter(|column| !column.is_reference) {
+        let pairs = rows.iter().map(|row| (&row.cells[reference], &row.cells[column.index]));
+        let common: Vec<_> = pairs.filter_map(|(ours, theirs)| common(ours, theirs)).collect();
+        // Where nothing could be tested there is no tie either.
+        let judged = |which: usize| {
+            let tested = common.iter().filter_map(|(_, tests)| tests[which]);
+            let differences = tested.map(|test| match test.p < LEVEL {
+                true => test.mean_difference,
+                false => 0.0,
+            });
+            WinTieLoss::of(differences, 0.0)
+        };
+        column.wins = (!common.is_empty()).then(|| Wins {
+            means: WinTieLoss::of(common.iter().map(|(ahead, _)| *ahead), stats::SAME),
+            naive: judged(0),
+            corrected: judged(1),
         });
-        WinTieLoss::of(differences, 0.0)
-    };
-    Some(Wins {
-        means: WinTieLoss::of(common.iter().map(|(difference, _)| *difference), stats::SAME),
-        naive: judged(0),
-        corrected: judged(1),
+    }
+}
+
+/// How far a cell is ahead of another, and the tests of it, if both have results.
+fn common(ours: &Cell, theirs: &Cell) -> Option<(f64, [Option<TTest>; 2])> {
+    // Of the splits that both have, where there are two: as the tests see it.
+    Some(match &theirs.paired {
+        Some(paired) => (paired.naive.mean_difference, [Some(paired.naive), paired.corrected]),
+        None => (ours.mean? - theirs.mean?, [None, None]),
     })
 }

@@ -1,7 +1,4 @@
-//! Hyperparameter studies: accuracies over the values of parameters, gathered from a ledger.
-//!
-//! There are two sources: the inner scores of tuned entries, one per point of their grid; and
-//! several entries of one method with fixed parameters that differ in one or two numbers.
+//! Hyperparameter studies: accuracies over the values of parameters, from the inner scores of tuned entries.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -62,30 +59,35 @@ fn short(value: f64) -> String {
 }
 
 impl Study {
-    fn new(dataset: &str, label: &str, scored: &'static str) -> Self {
-        let (dataset, label) = (dataset.to_owned(), label.to_owned());
-        Self { dataset, label, scored, axes: Vec::new(), points: Vec::new() }
-    }
-
-    /// Where parameters are on the axes, if all of their values are there.
-    fn place(&self, params: &Value) -> Option<Vec<usize>> {
-        let places = self.axes.iter().map(|axis| {
-            let used = params.get(&axis.name)?;
-            axis.values.iter().position(|given| is_value(given, used))
-        });
-        places.collect()
-    }
-
-    /// Adds a point; `scores` are one per split.
-    fn add(&mut self, at: Vec<usize>, scores: &[f64]) {
-        if let Some(mean) = stats::mean(scores) {
-            self.points.push(Point {
-                at,
-                mean,
-                deviation: stats::standard_deviation(scores),
-                splits: scores.len(),
-            });
+    /// Of a tuned entry, if it has two points with scores.
+    fn of(summary: &Summary, entry: Entry<'_>) -> Option<Self> {
+        let experiment = &summary.plan.experiment;
+        let tuned = &experiment.methods.get(entry.column.index)?.tuned;
+        let axis = |(name, values): &(String, Vec<Value>)| Axis {
+            name: name.clone(),
+            values: ordered(values.clone()),
+        };
+        let axes: Vec<Axis> = tuned.iter().map(axis).collect();
+        // Scores of all splits by their places, in the order of the axes.
+        let mut grid: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
+        let selections = entry.cell.records().filter_map(|record| record.selection.as_ref());
+        for point in selections.flat_map(|selection| &selection.points) {
+            if let (Some(at), Some(mean)) = (place(&axes, &point.params), point.mean) {
+                grid.entry(at).or_default().push(mean);
+            }
         }
+        let points = grid.into_iter().filter_map(|(at, scores)| {
+            let (mean, deviation) = (stats::mean(&scores)?, stats::standard_deviation(&scores));
+            Some(Point { at, mean, deviation, splits: scores.len() })
+        });
+        let points: Vec<Point> = points.collect();
+        let scored = match experiment.select.as_ref().map(|select| select.on) {
+            Some(SelectOn::Test) => "test accuracy (%)",
+            Some(SelectOn::Validation) => "validation accuracy (%)",
+            _ => "cross-validated accuracy (%)",
+        };
+        let (dataset, label) = (entry.row.dataset.clone(), entry.column.label.clone());
+        (points.len() > 1).then_some(Self { dataset, label, scored, axes, points })
     }
 
     /// The point with the highest mean, the first among equals.
@@ -108,60 +110,25 @@ impl Study {
     }
 }
 
-/// Every study a ledger holds; where methods are compared, the reference's come first.
+/// Every study a ledger holds. Where not all are drawn, those of the method that the table is about are.
 pub fn studies(summary: &Summary) -> Vec<Study> {
-    let mut methods: Vec<&str> =
-        summary.columns.iter().map(|column| column.method.as_str()).collect();
-    methods.dedup();
-    let is_study = methods.len() == 1;
-    let has_reference = summary.reference().is_some();
-    let mut found = Vec::new();
-    for (index, row) in summary.rows.iter().enumerate() {
-        for (column, entry) in summary.entries_of(row).enumerate() {
-            let of_rival = has_reference && !entry.column.is_reference;
-            let study = of_grid(summary, column, entry);
-            found.extend(study.map(|study| (of_rival, study)));
-        }
-        if is_study {
-            found.extend(of_entries(summary, index).map(|study| (false, study)));
-        }
-    }
-    // Where not all are drawn, those of the method that the table is about are.
-    found.sort_by_key(|(of_rival, _)| *of_rival);
-    found.into_iter().map(|(_, study)| study).collect()
+    let studies = summary.entries().filter_map(|entry| {
+        let study = Study::of(summary, entry)?;
+        Some((entry.column.is_reference, study))
+    });
+    let (mut first, others): (Vec<_>, Vec<_>) =
+        studies.partition(|(is_reference, _)| *is_reference);
+    first.extend(others);
+    first.into_iter().map(|(_, study)| study).collect()
 }
 
-/// From the inner scores of a tuned entry.
-fn of_grid(summary: &Summary, column: usize, entry: Entry<'_>) -> Option<Study> {
-    let tuned = &summary.plan.experiment.methods.get(column)?.tuned;
-    let select = summary.plan.experiment.select.as_ref();
-    let scored = match select.map(|select| select.on) {
-        Some(SelectOn::Test) => "test accuracy (%)",
-        Some(SelectOn::Validation) => "validation accuracy (%)",
-        _ => "cross-validated accuracy (%)",
-    };
-    let mut study = Study::new(&entry.row.dataset, &entry.column.label, scored);
-    study.axes = tuned
-        .iter()
-        .map(|(name, values)| Axis { name: name.clone(), values: ordered(values.clone()) })
-        .collect();
-    if study.axes.is_empty() {
-        return None;
-    }
-    // Scores of all splits by their places, in the order of the grid's axes.
-    let mut grid: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
-    for record in entry.cell.records.values().flatten() {
-        let points = record.selection.iter().flat_map(|selection| &selection.points);
-        for point in points {
-            if let (Some(at), Some(mean)) = (study.place(&point.params), point.mean) {
-                grid.entry(at).or_default().push(mean);
-            }
-        }
-    }
-    for (at, scores) in grid {
-        study.add(at, &scores);
-    }
-    (study.points.len() > 1).then_some(study)
+/// Where parameters are on the axes, if all of their values are there.
+fn place(axes: &[Axis], params: &Value) -> Option<Vec<usize>> {
+    let places = axes.iter().map(|axis| {
+        let used = params.get(&axis.name)?;
+        axis.values.iter().position(|given| is_value(given, used))
+    });
+    places.collect()
 }
 
 /// Whether a parameter with the value `used` had been given as `given`, which may leave out defaults and
@@ -174,46 +141,6 @@ fn is_value(given: &Value, used: &Value) -> bool {
             .all(|(name, value)| used.get(name).is_some_and(|used| is_value(value, used))),
         _ => given == used,
     }
-}
-
-/// From several entries with fixed parameters.
-fn of_entries(summary: &Summary, row: usize) -> Option<Study> {
-    let fixed: Vec<(usize, &Value)> = (0..summary.columns.len())
-        .filter(|&column| summary.columns[column].points <= 1)
-        .filter_map(|column| Some((column, summary.parameters(column)?)))
-        .collect();
-    let (first, params) = fixed.first()?;
-    let names: Vec<&String> = params.as_object()?.keys().collect();
-    let differing: Vec<String> = names
-        .into_iter()
-        .filter(|name| fixed.iter().any(|(_, other)| other[name.as_str()] != params[name.as_str()]))
-        .cloned()
-        .collect();
-    if fixed.len() < 3 || !(1..=2).contains(&differing.len()) {
-        return None;
-    }
-    let row = &summary.rows[row];
-    let mut study = Study::new(&row.dataset, &summary.columns[*first].method, "test accuracy (%)");
-    for name in &differing {
-        let mut values: Vec<Value> = Vec::new();
-        for (_, params) in &fixed {
-            let value = &params[name.as_str()];
-            if !value.is_number() && !value.is_string() {
-                return None;
-            }
-            if !values.contains(value) {
-                values.push(value.clone());
-            }
-        }
-        study.axes.push(Axis { name: name.clone(), values: ordered(values) });
-    }
-    for (column, params) in &fixed {
-        let cell = row.cells.get(*column)?;
-        let scores: Vec<f64> = cell.values().map(|(_, score)| score).collect();
-        let at = study.place(params)?;
-        study.add(at, &scores);
-    }
-    (study.points.len() > 2).then_some(study)
 }
 
 /// Numbers by size, multiples of the classes such as `2K` by their factor; words, and both together, as they come.

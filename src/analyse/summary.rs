@@ -1,6 +1,6 @@
 //! The results of an experiment as a table: datasets in rows, methods in columns, and all that is known of each cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::reproduction::{self, Versus};
 use super::text::{clean, letter};
 use super::traces::Trace;
 use super::warnings::Warning;
-use crate::ledger::{Embedding, Plan, PlannedDataset, PlannedMethod, Record, Status, Tally};
+use crate::ledger::{Embedding, Plan, PlannedDataset, Record, Status, Tally};
 use crate::paper;
 use crate::plan::Manifest;
 use crate::spec::Rendering;
@@ -65,7 +65,7 @@ pub struct Column {
     pub points: usize,
     pub is_network: bool,
     /// What the registry knows of it.
-    pub info: Option<&'static npsvc::Info>,
+    pub info: Option<&'static npsvc::MethodInfo>,
     /// Whether the other methods are tested against it.
     pub is_reference: bool,
     /// Average rank over the datasets that every method completed, 1 being best.
@@ -75,7 +75,7 @@ pub struct Column {
 }
 
 /// A dataset of the table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Row {
     /// Its place among all rows.
     pub index: usize,
@@ -91,6 +91,8 @@ pub struct Row {
     pub other_problem: bool,
     /// For networks on a single split: how often each is trained. Values then differ by training seed and not by split.
     pub trainings: Option<usize>,
+    /// Whether the data came with its own split.
+    pub own_split: bool,
     /// Why no split of any method succeeded, where none did.
     pub no_results: Option<String>,
     pub footnotes: Vec<usize>,
@@ -163,10 +165,19 @@ impl Summary {
         cells.map(move |(column, cell)| Entry { row, column, cell })
     }
 
+    /// All cells without their rows and columns.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.rows.iter().flat_map(|row| &row.cells)
+    }
+
     /// All records of the plan's cells, row by row.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
-        let cells = self.rows.iter().flat_map(|row| &row.cells);
-        cells.flat_map(|cell| cell.records.values().flatten())
+        self.cells().flat_map(Cell::records)
+    }
+
+    /// What the records say, in order and each once.
+    pub fn distinct<T: Ord>(&self, get: fn(&Record) -> T) -> Vec<T> {
+        self.records().map(get).collect::<BTreeSet<T>>().into_iter().collect()
     }
 
     /// The method that the others are tested against.
@@ -176,8 +187,7 @@ impl Summary {
 
     /// The parameters of a column's first cell that was fitted.
     pub fn parameters(&self, column: usize) -> Option<&Value> {
-        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-        let mut records = cells.flat_map(|cell| cell.records.values().flatten());
+        let mut records = self.rows.iter().flat_map(|row| row.cells[column].records());
         records.find(|record| record.status == Status::Ok).map(|record| &record.params)
     }
 
@@ -188,8 +198,7 @@ impl Summary {
 
     /// What means and deviations are over: splits, or trainings of networks on a dataset's own split.
     pub fn repeats(&self) -> &'static str {
-        let is_repeated = |row: &Row| row.trainings.is_some_and(|trainings| trainings > 1);
-        match !self.rows.is_empty() && self.rows.iter().all(is_repeated) {
+        match !self.rows.is_empty() && self.rows.iter().all(Row::is_repeated) {
             true => "trainings",
             false => "splits",
         }
@@ -207,28 +216,37 @@ impl Summary {
         let marks = marks.and_then(|(comparison, column)| comparison.legend(&column.label));
         let ranks = self.ranks.as_ref().map(Ranks::legend);
         let verdicts = self.paper.map(|_| reproduction::legend());
-        marks.into_iter().chain(ranks).chain(verdicts).collect()
+        let other = "≠: not the problem of the paper's row, see the warnings.".to_owned();
+        let other = self.rows.iter().any(|row| row.other_problem).then_some(other);
+        marks.into_iter().chain(ranks).chain(verdicts).chain(other).collect()
     }
 
     /// The kinds of the warnings, as words for scripts such as `chosen-on-test`.
     pub fn cautions(&self) -> Vec<&'static str> {
-        let mut kinds = Vec::new();
-        for kind in self.warnings.iter().map(Warning::kind) {
-            if !kinds.contains(&kind) {
-                kinds.push(kind);
-            }
-        }
+        let mut kinds: Vec<&str> = self.warnings.iter().map(Warning::kind).collect();
+        kinds.dedup();
         kinds
     }
 
-    /// Whether the experiment asks for a file of its results folder.
+    /// Whether the experiment asks for `file`, a path in its results folder with `/` between folders. What
+    /// is no rendering but data, such as `cells.parquet`, is always written.
     pub fn asks_for(&self, file: &str) -> bool {
-        Rendering::asks_for(&self.plan.experiment.render, file)
+        let kinds: &[Rendering] = match file.split_once('/') {
+            Some(("figures", figure)) if figure.starts_with("critical-difference.") => {
+                &[Rendering::Figures, Rendering::CriticalDifference]
+            }
+            Some(("figures", _)) => &[Rendering::Figures],
+            None if file.starts_with("table.") => &[Rendering::Table],
+            None if file == "report.html" => &[Rendering::Report],
+            _ => return true,
+        };
+        kinds.iter().any(|kind| self.plan.experiment.render.contains(kind))
     }
 }
 
 impl Column {
-    pub(super) fn new(index: usize, method: &PlannedMethod, is_reference: bool) -> Self {
+    pub(super) fn new(plan: &Plan, index: usize, reference: Option<usize>) -> Self {
+        let method = &plan.methods[index];
         Self {
             index,
             method: clean(&method.method),
@@ -237,7 +255,7 @@ impl Column {
             points: method.points,
             is_network: method.is_network(),
             info: method.entry().map(|entry| &entry.info),
-            is_reference,
+            is_reference: reference == Some(index),
             rank: None,
             wins: None,
         }
@@ -245,30 +263,26 @@ impl Column {
 }
 
 impl Row {
-    pub(super) fn new(
-        index: usize,
-        data: &PlannedDataset,
-        manifest: Option<&'static Manifest>,
-        cells: Vec<Cell>,
-        trainings: Option<usize>,
-    ) -> Self {
+    pub(super) fn new(plan: &Plan, index: usize, cells: Vec<Cell>) -> Self {
+        let data = plan.datasets[index].clone();
         let shape = data.unavailable.is_none().then_some(paper::Shape {
             n_train: data.n_train,
             n_test: data.n_test,
             dims: data.dims,
             classes: data.classes.len(),
         });
+        let has_networks = plan.methods.iter().any(|method| method.is_network());
+        let is_trained = data.splits.len() == 1 && has_networks;
         let mut row = Self {
             index,
             dataset: clean(&data.name),
-            data: data.clone(),
-            manifest,
+            manifest: plan.manifest(index),
             shape,
             cells,
-            other_problem: false,
-            trainings,
-            no_results: None,
-            footnotes: Vec::new(),
+            trainings: is_trained.then_some(plan.experiment.splits.seeds),
+            own_split: plan.has_own_split(&data),
+            data,
+            ..Self::default()
         };
         row.place();
         row
@@ -293,6 +307,15 @@ impl Row {
         }
     }
 
+    /// Samples, dimensions and classes.
+    pub fn size(&self) -> String {
+        let PlannedDataset { n_train, n_test, dims, classes, .. } = &self.data;
+        format!(
+            "{n_train} samples for training, {n_test} for testing, {dims} dimensions, {} classes",
+            classes.len()
+        )
+    }
+
     /// The largest number of splits planned for a cell.
     pub fn splits(&self) -> usize {
         let planned = self.cells.iter().map(|cell| cell.counts.planned());
@@ -313,22 +336,25 @@ impl Row {
 
 impl Cell {
     pub(super) fn new(records: BTreeMap<usize, Option<Record>>) -> Self {
-        let mut counts = Tally::default();
-        for record in records.values() {
-            counts.add(record.as_ref().map(|record| match accuracy(record) {
-                None if record.status == Status::Ok => Status::Failed,
-                _ => record.status,
+        let mut cell = Self { records, ..Self::default() };
+        for record in cell.records.values() {
+            cell.counts.add(record.as_ref().map(|record| match accuracy(record) {
+                None => record.status.min(Status::Failed),
+                Some(_) => Status::Ok,
             }));
         }
-        let fitted = records.values().flatten().filter(|record| accuracy(record).is_some());
-        let seconds = fitted.filter_map(|record| record.fit_seconds);
-        let seconds: Vec<f64> = seconds.filter(|seconds| seconds.is_finite()).collect();
-        let mut cell =
-            Self { counts, fit_seconds: stats::mean(&seconds), records, ..Self::default() };
+        let fitted = cell.records().filter(|record| accuracy(record).is_some());
+        let seconds: Vec<f64> = fitted.filter_map(|record| record.fit_seconds).collect();
         let accuracies: Vec<f64> = cell.values().map(|(_, accuracy)| accuracy).collect();
+        cell.fit_seconds = stats::mean(&seconds);
         cell.mean = stats::mean(&accuracies);
         cell.deviation = stats::standard_deviation(&accuracies);
         cell
+    }
+
+    /// The records of all splits that have one.
+    pub fn records(&self) -> impl Iterator<Item = &Record> + Clone {
+        self.records.values().flatten()
     }
 
     /// Test accuracy in percent of every split that succeeded, by split.
@@ -365,16 +391,16 @@ fn accuracy(record: &Record) -> Option<f64> {
     accuracy.filter(|_| record.status == Status::Ok)
 }
 
-/// How a record ended without an accuracy, and why.
-pub(super) fn failure(record: &Record) -> Option<(&'static str, String)> {
-    if accuracy(record).is_some() {
-        return None;
-    }
+/// How a record ended without an accuracy, and why, such as `failed: out of memory`.
+pub fn failure(record: &Record) -> Option<String> {
+    let word = match record.status {
+        Status::Skipped => "skipped",
+        _ => "failed",
+    };
     let reason = match &record.error {
         _ if record.status == Status::Ok => "the record holds no accuracy".to_owned(),
         Some(error) => clean(error),
         None => "no reason given".to_owned(),
     };
-    let word = if record.status == Status::Skipped { "skipped" } else { "failed" };
-    Some((word, reason))
+    accuracy(record).is_none().then(|| format!("{word}: {reason}"))
 }

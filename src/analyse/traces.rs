@@ -1,15 +1,16 @@
-//! Files beside the ledger: traces of training and maps of samples, as far as there are any.
+//! Files next to the ledger: traces of training and maps of samples.
 //!
 //! A trace is read field by field and nothing is required of it but an `iteration` or an `epoch`, so
 //! that every method may keep what it has.
 
-use std::io;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::sources::Hash;
-use super::summary::{Cell, Row};
+use super::sha256;
+use super::summary::Row;
 use crate::ledger::{Embedding, Record, Status, TRACES};
 
 /// Most files of either kind that are read; figures show fewer.
@@ -51,91 +52,75 @@ impl Trace {
     }
 }
 
-/// Why a file beside the ledger cannot be used.
-struct Damaged;
+/// The files that were read.
+#[derive(Default)]
+pub(super) struct Files {
+    /// Names and hashes.
+    hashes: Vec<(String, String)>,
+    /// How many cannot be used, at least not all of their lines.
+    pub(super) damaged: usize,
+}
 
-/// Reads what there is: of every cell of the table, the first split's. What is read goes into the hash. Returns how
-/// many files are damaged; they are skipped.
-pub(super) fn read(dir: &Path, rows: &mut [Row], hash: &mut Hash) -> usize {
-    let (mut traces, mut maps, mut damaged) = (0, 0, 0);
+/// Reads the files of every cell's first split.
+pub(super) fn read(dir: &Path, rows: &mut [Row]) -> Files {
+    let (mut files, mut traces, mut maps) = (Files::default(), 0, 0);
     for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
-        let Some(record) = first(cell) else {
+        let first = cell.records().find(|record| record.status == Status::Ok);
+        // A cell's name is a hash; another one is no name of a file of ours.
+        let Some(record) = first.filter(|record| is_hash(&record.cell)) else {
             continue;
         };
-        let (split, mut points, mut map) = (record.split, Vec::new(), Ok(None));
-        if traces < MOST {
-            let is_damaged;
-            (points, is_damaged) = trace(dir, record, hash);
-            damaged += usize::from(is_damaged);
-        }
-        if maps < MOST {
-            map = embedding(dir, record, hash);
-            damaged += usize::from(map.is_err());
-        }
-        cell.trace = (!points.is_empty()).then_some(Trace { split, points });
-        cell.map = map.ok().flatten();
-        traces += usize::from(cell.trace.is_some());
-        maps += usize::from(cell.map.is_some());
+        let trace = (traces < MOST).then(|| files.trace(dir, record)).flatten();
+        let map = (maps < MOST).then(|| files.map(dir, record)).flatten();
+        traces += usize::from(trace.is_some());
+        maps += usize::from(map.is_some());
+        (cell.trace, cell.map) = (trace, map);
     }
-    damaged
+    files
 }
 
-/// The record of the first split that succeeded.
-fn first(cell: &Cell) -> Option<&Record> {
-    cell.records.values().flatten().find(|record| record.status == Status::Ok)
-}
-
-/// A cell's name is a hash; one that is not is no name of a file of ours.
-fn is_name(cell: &str) -> bool {
+fn is_hash(cell: &str) -> bool {
     !cell.is_empty() && cell.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
-/// The content of a file; nothing if there is none.
-fn content(path: &Path, hash: &mut Hash) -> Result<Option<Vec<u8>>, Damaged> {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => Ok(bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(_) => Err(Damaged),
-    };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    hash.add(&name, bytes.as_deref().unwrap_or_default());
-    bytes.map(Some)
-}
+impl Files {
+    /// Hash of all files.
+    pub(super) fn hash(&self) -> String {
+        sha256(&serde_json::to_vec(&self.hashes).unwrap_or_default())
+    }
 
-/// The lines of a trace that can be read, and whether there are others.
-fn trace(dir: &Path, record: &Record, hash: &mut Hash) -> (Vec<TracePoint>, bool) {
-    if !is_name(&record.cell) {
-        return (Vec::new(), false);
+    /// The content of a file, if there is one.
+    fn content(&mut self, path: &Path) -> Option<Vec<u8>> {
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            read => read.ok(),
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.hashes.push((name, bytes.as_deref().map_or(String::new(), sha256)));
+        self.damaged += usize::from(bytes.is_none());
+        bytes
     }
-    let path = dir.join(TRACES).join(format!("{}.jsonl", record.cell));
-    let bytes = match content(&path, hash) {
-        Ok(bytes) => bytes.unwrap_or_default(),
-        Err(Damaged) => return (Vec::new(), true),
-    };
-    let text = String::from_utf8_lossy(&bytes);
-    let lines = text.lines().take(LONGEST);
-    let (mut points, mut is_damaged) = (Vec::new(), false);
-    for line in lines {
-        match serde_json::from_str(line) {
-            Ok(point) => points.push(point),
-            Err(_) => is_damaged = true,
-        }
-    }
-    (points, is_damaged)
-}
 
-fn embedding(dir: &Path, record: &Record, hash: &mut Hash) -> Result<Option<Embedding>, Damaged> {
-    if !is_name(&record.cell) {
-        return Ok(None);
+    /// The lines of a trace that can be read.
+    fn trace(&mut self, dir: &Path, record: &Record) -> Option<Trace> {
+        let path = dir.join(TRACES).join(format!("{}.jsonl", record.cell));
+        let bytes = self.content(&path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().take(LONGEST).map(serde_json::from_str::<TracePoint>);
+        let (sound, damaged): (Vec<_>, Vec<_>) = lines.partition(Result::is_ok);
+        self.damaged += usize::from(!damaged.is_empty());
+        let points: Vec<TracePoint> = sound.into_iter().flatten().collect();
+        (!points.is_empty()).then_some(Trace { split: record.split, points })
     }
-    let Some(bytes) = content(&Embedding::path(dir, &record.cell), hash)? else {
-        return Ok(None);
-    };
-    let embedding: Embedding = serde_json::from_slice(&bytes).map_err(|_| Damaged)?;
-    let samples = embedding.labels.len();
-    let clouds = [&embedding.raw, &embedding.learnt];
-    match clouds.iter().all(|cloud| cloud.points.len() == samples) {
-        true => Ok(Some(embedding)),
-        false => Err(Damaged),
+
+    fn map(&mut self, dir: &Path, record: &Record) -> Option<Embedding> {
+        let bytes = self.content(&Embedding::path(dir, &record.cell))?;
+        let map: Option<Embedding> = serde_json::from_slice(&bytes).ok();
+        let is_sound = |map: &Embedding| {
+            [&map.raw, &map.learnt].iter().all(|cloud| cloud.points.len() == map.labels.len())
+        };
+        let map = map.filter(is_sound);
+        self.damaged += usize::from(map.is_none());
+        map
     }
 }

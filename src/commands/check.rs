@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use npsvcpp::analyse::protocol;
 use npsvcpp::data::Store;
 use npsvcpp::ledger::Plan;
+use npsvcpp::plan::{self, Former, Part, Prepared, estimate, size};
 use npsvcpp::render;
-use npsvcpp::run::{self, Former, Part, Prepared, estimate, size};
-use npsvcpp::spec::{self, Experiment, Spec};
+use npsvcpp::spec::{self, Spec};
 use npsvcpp::wording::{counted, duration};
-use npsvcpp::{Event, Exit};
+use npsvcpp::{Error, Event, Exit};
 
 use super::{Failure, results_folder, store};
 use crate::cli::DataArgs;
@@ -42,9 +43,10 @@ pub fn prepare(
     let (folder, name) = (own.folder.display(), &spec.experiment.name);
     // A results folder holds one experiment.
     if let Some(theirs) = own.experiment.as_ref().filter(|theirs| *theirs != name) {
-        return Err(Failure::input(format!(
+        return Err(Error::input(format!(
             "{folder} holds the experiment `{theirs}`, not `{name}`; choose another folder with --out"
-        )));
+        ))
+        .into());
     }
     if !fresh {
         render::refuse_lost_ledger(&own.folder)?;
@@ -52,7 +54,7 @@ pub fn prepare(
     let display = Display::new(quiet);
     let known = if fresh { &[] } else { formers };
     let prepared =
-        run::prepare(spec, store, known, &|loading| display.show(Event::Loading(loading)));
+        plan::prepare(spec, store, known, &|loading| display.show(Event::Loading(loading)));
     display.show(Event::Loaded);
     let prepared = prepared?;
     refuse_loss(own, &prepared, fresh)?;
@@ -65,7 +67,7 @@ pub fn prepare(
 
 /// Without the data, finished cells of a former spec would leave the table and nothing could take their place. The
 /// same holds for all cells of a fresh start.
-fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), Failure> {
+fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), Error> {
     let folder = former.folder.display();
     for (name, reason) in &prepared.missing {
         let finished = former.finished_of(name).count();
@@ -74,7 +76,7 @@ fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), 
             continue;
         }
         let cells = counted(lost, "finished cell");
-        return Err(Failure::input(match &former.plan {
+        return Err(Error::input(match &former.plan {
             _ if fresh => format!(
                 "--fresh cannot compute `{name}` again, and {folder} has {cells} of it: {reason}"
             ),
@@ -107,11 +109,11 @@ fn announce_changes(former: &Former, prepared: &Prepared) {
 }
 
 /// Finished cells that another spec takes out of the tables. A part of the plan must not do that to the rest of it.
-fn announce_leaving(former: &Former, prepared: &Prepared, part: &Part) -> Result<(), Failure> {
+fn announce_leaving(former: &Former, prepared: &Prepared, part: &Part) -> Result<(), Error> {
     let (leaving, for_good) = former.leaving(prepared, part);
     let folder = former.folder.display();
     if for_good > 0 && !part.only.is_empty() {
-        return Err(Failure::input(format!(
+        return Err(Error::input(format!(
             "the spec changed, so {} in {folder} would leave the tables, and --only does not compute them again; run the \
              whole spec, restore it, or choose another folder with --out",
             counted(for_good, "finished cell")
@@ -132,7 +134,7 @@ pub fn short(hash: &str) -> &str {
 /// Prints a plan; the ending is that of `check`, incomplete if a cell that is not done lacks its data.
 pub fn show(prepared: &Prepared, former: &Former) -> Exit {
     let plan = &prepared.plan;
-    show_protocol(&plan.experiment);
+    show_protocol(plan);
     show!("\ndatasets");
     for index in 0..plan.datasets.len() {
         show_dataset(prepared, index);
@@ -151,24 +153,10 @@ pub fn show(prepared: &Prepared, former: &Former) -> Exit {
     show_total(prepared, former)
 }
 
-fn show_protocol(experiment: &Experiment) {
-    let Experiment { name, title, seed, splits, kernel, jitter, .. } = experiment;
-    let stratified = if splits.stratified { ", stratified" } else { "" };
-    show!("{name}: {title}");
-    show!(
-        "seed {seed}, {} with a training share of {}{stratified}, kernel {}, jitter {jitter}",
-        counted(splits.repeats, "split"),
-        splits.train_fraction,
-        json(kernel)
-    );
-    if !experiment.factor.is_full() {
-        show!("factor {}", json(&experiment.factor));
-    }
-    if let Some(select) = &experiment.select {
-        show!("select {}", json(select));
-    }
-    if let Some(compare) = &experiment.compare {
-        show!("compare {}", json(compare));
+fn show_protocol(plan: &Plan) {
+    show!("{}: {}", plan.experiment.name, plan.experiment.title);
+    for (name, value) in protocol::settings(plan) {
+        show!("  {name:<22} {value}");
     }
 }
 
@@ -220,8 +208,4 @@ fn show_total(prepared: &Prepared, former: &Former) -> Exit {
     }
     show!("\n{text}");
     if absent == 0 { Exit::Complete } else { Exit::Incomplete }
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use npsvcpp::Exit;
 use npsvcpp::data::registry;
 use npsvcpp::methods::METHODS;
 use npsvcpp::spec;
+use npsvcpp::{Error, Exit};
 use serde_json::Value;
 
 use super::{Failure, store};
@@ -27,7 +27,7 @@ fn methods() {
         let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
         let info = entry.info;
         show!("{:<10} {}: {}{reason}", info.name, info.title, info.about);
-        let (schema, defaults) = (entry.schema(), entry.defaults());
+        let (schema, defaults) = (entry.schema(), &entry.defaults);
         let Some(parameters) = defaults.as_object() else {
             continue;
         };
@@ -63,7 +63,7 @@ fn about(schema: &Value, parameter: &str) -> String {
     text
 }
 
-fn datasets(data: &DataArgs) -> Result<(), Failure> {
+fn datasets(data: &DataArgs) -> Result<(), Error> {
     let store = store(data)?;
     for entry in registry::all() {
         let dataset = &entry.manifest;
@@ -80,10 +80,10 @@ fn datasets(data: &DataArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn experiments() -> Result<(), Failure> {
+fn experiments() -> Result<(), Error> {
     let folder = Path::new("experiments");
     let entries = std::fs::read_dir(folder).map_err(|error| {
-        Failure::input(format!("cannot read the folder {}: {error}", folder.display()))
+        Error::input(format!("cannot read the folder {}: {error}", folder.display()))
     })?;
     let paths = entries.flatten().map(|entry| entry.path());
     let is_spec = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yaml");

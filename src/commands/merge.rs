@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use npsvcpp::Exit;
-use npsvcpp::{ledger, render};
+use npsvcpp::{Error, Exit, ledger, render};
 
 use super::{Failure, refresh_index, terminal};
 use crate::output::{note, show};
 
 pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<Exit, Failure> {
     let first = folders.first().map(PathBuf::as_path);
-    let into = out.or(first).ok_or_else(|| Failure::input("no folder to merge"))?;
+    let into = out.or(first).ok_or_else(|| Error::input("no folder to merge"))?;
     let merged = ledger::merge(folders, into)?;
     for warning in &merged.warnings {
         note!("warning: {warning}");

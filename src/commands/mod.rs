@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
 use npsvcpp::data::{DataError, Store};
-use npsvcpp::run::slurm::Jobs;
 use npsvcpp::spec::{self, SpecError};
 use npsvcpp::{Error, Exit};
 
@@ -41,14 +40,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    pub fn input(message: impl Into<String>) -> Self {
-        Error::input(message).into()
-    }
-
-    pub fn failed(message: impl Into<String>) -> Self {
-        Error::failed(message).into()
-    }
-
     pub fn exit(&self) -> Exit {
         match self {
             Self::Spec(_) => Exit::Input,
@@ -82,30 +73,19 @@ impl From<DataError> for Failure {
     }
 }
 
-/// An error that names what could not be done, and where.
-fn cannot<'a>(act: &'a str, path: &'a Path) -> impl FnOnce(std::io::Error) -> Failure + 'a {
-    move |error| Failure::failed(format!("cannot {act} {}: {error}", path.display()))
-}
-
-/// The Slurm jobs of a results folder, if there were any.
-fn submitted(folder: &Path) -> Result<Option<Jobs>, Failure> {
-    Jobs::read(folder).map_err(cannot("read", &Jobs::path(folder)))
-}
-
 /// Where the results of an experiment go unless `--out` says otherwise.
 fn results_folder(loaded: &spec::Spec) -> PathBuf {
     Path::new("results").join(&loaded.experiment.name)
 }
 
 /// The path of this program, to start it again.
-fn this_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe()
-        .map_err(|error| Failure::failed(format!("cannot tell where this program is: {error}")))
+fn this_program() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(Error::cannot("find", Path::new("npsvcpp")))
 }
 
-fn store(arguments: &DataArgs) -> Result<Store, Failure> {
+fn store(arguments: &DataArgs) -> Result<Store, Error> {
     if let Some(folder) = arguments.folder.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(Failure::input(format!("--data: there is no folder {}", folder.display())));
+        return Err(Error::input(format!("--data: there is no folder {}", folder.display())));
     }
     Ok(Store::new(arguments.folder.clone(), arguments.offline))
 }
@@ -126,6 +106,6 @@ pub fn worker() -> Result<Exit, Failure> {
     // Ctrl-C reaches this process too; its run decides what becomes of it. Without a handler the cell
     // in flight is lost, no more.
     let _ = ctrlc::set_handler(|| ());
-    npsvcpp::run::serve().map_err(|error| Failure::failed(format!("worker: {error}")))?;
+    npsvcpp::run::serve().map_err(|error| Error::failed(format!("worker: {error}")))?;
     Ok(Exit::Complete)
 }

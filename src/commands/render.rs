@@ -62,7 +62,10 @@ fn index(rendered: Vec<(PathBuf, npsvcpp::analyse::Summary)>, quiet: bool) -> Re
         note!("no index page: these folders do not lie in one folder");
         return Ok(());
     }
-    let parent = rendered[0].0.parent().unwrap_or(Path::new("")).to_path_buf();
+    // As the user wrote it, where that names a folder and not the way to one.
+    let first = &rendered[0].0;
+    let parent = first.file_name().and_then(|_| first.parent()).map(Path::to_path_buf);
+    let parent = parent.or_else(|| absolute(first)).unwrap_or_default();
     let files = write_index(&parent, rendered)?;
     if !quiet {
         show_files(&files);
@@ -74,11 +77,14 @@ fn write_index(
     parent: &Path,
     mut experiments: Vec<(PathBuf, npsvcpp::analyse::Summary)>,
 ) -> Result<render::Files, Failure> {
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+    let name = |path: &Path| {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    };
     let given: BTreeSet<_> = experiments.iter().map(|(path, _)| name(path)).collect();
     for other in render::indexed(parent) {
         let path = parent.join(&other);
-        if given.contains(&name(&path)) || !path.join(Plan::FILE).is_file() {
+        if given.contains(&other) || !path.join(Plan::FILE).is_file() {
             continue;
         }
         match render::read(&path) {
@@ -88,8 +94,8 @@ fn write_index(
     }
     experiments.sort_by_key(|(path, _)| name(path));
     let folders: Vec<_> =
-        (experiments.iter()).map(|(path, summary)| (path.as_path(), summary)).collect();
-    Ok(render::index(&folders)?)
+        (experiments.iter()).map(|(path, summary)| (name(path), summary)).collect();
+    Ok(render::index(parent, &folders)?)
 }
 
 /// Says which files were written and how many did not need it.

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use npsvcpp::analyse::{Folder, analyse};
 use npsvcpp::data::Store;
-use npsvcpp::ledger::{self, Plan, Tally};
+use npsvcpp::ledger::{self, Ledger, Plan, Tally};
+use npsvcpp::plan::{Filter, Former, Part, Prepared};
 use npsvcpp::render;
-use npsvcpp::run::{self, Filter, Former, Isolation, Outcome, Part, Prepared, RunOptions};
+use npsvcpp::run::{self, Isolation, Outcome, RunOptions};
 use npsvcpp::spec::{self, Spec};
 use npsvcpp::wording::counted;
-use npsvcpp::{Event, Exit};
+use npsvcpp::{Error, Event, Exit};
 
-use super::{Failure, cannot, check, refresh_index, results_folder, store, terminal, this_program};
+use super::{Failure, check, refresh_index, results_folder, store, terminal, this_program};
 use crate::cli::RunArgs;
 use crate::output::{note, show};
 use crate::progress::Display;
@@ -25,26 +25,25 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Exit, Failure> {
         arguments.specs.iter().map(|path| spec::load(path)).collect::<Result<Vec<_>, _>>()?;
     refuse_equal_names(&specs)?;
     refuse_no_results(&arguments.reuse)?;
-    refuse_devices(&arguments.device)?;
+    arguments.device.iter().try_for_each(|device| run::require_device(device))?;
     let store = store(&arguments.data)?.on_device(&arguments.device[0]);
     let store = if arguments.dry_run { store.for_plan() } else { store };
+    let options = options(arguments)?;
     let experiments = specs
         .iter()
-        .map(|loaded| Experiment::prepare(loaded, arguments, &store, quiet))
+        .map(|spec| Experiment::prepare(spec, arguments, options.clone(), &store, quiet))
         .collect::<Result<Vec<_>, _>>()?;
     if arguments.dry_run {
-        let endings = experiments.iter().map(|one| one.show(arguments));
+        let endings = experiments.iter().map(|one| one.show(arguments.fresh));
         return Ok(endings.max().unwrap_or(Exit::Complete));
     }
-    let options = options(arguments)?;
     let interrupted = catch_interrupts();
     let mut ending = Exit::Complete;
     let mut cannot_run = 0;
     // Each experiment's data is dropped with it.
     for (index, experiment) in experiments.into_iter().enumerate() {
-        let options = RunOptions { out: experiment.former.folder.clone(), ..options.clone() };
-        let outcome = experiment.run(arguments, &options, &interrupted, quiet)?;
-        ending = ending.max(report(&experiment.prepared, &outcome, &options, quiet));
+        let outcome = experiment.run(arguments.fresh, &interrupted, quiet)?;
+        ending = ending.max(experiment.report(&outcome, quiet));
         cannot_run += outcome.cannot_run.iter().map(|(_, cells)| cells).sum::<usize>();
         let undone = undone(outcome.tally.missing, specs.len() - index - 1);
         if interrupted.load(Ordering::SeqCst) && !undone.is_empty() {
@@ -60,10 +59,11 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Exit, Failure> {
     Ok(ending)
 }
 
-/// An experiment with its data, and what its results folder holds.
+/// An experiment with its data, what its results folder holds, and how to run it.
 struct Experiment {
     prepared: Prepared,
     former: Former,
+    options: RunOptions,
 }
 
 impl Experiment {
@@ -71,6 +71,7 @@ impl Experiment {
     fn prepare(
         loaded: &Spec,
         arguments: &RunArgs,
+        mut options: RunOptions,
         store: &Store,
         quiet: bool,
     ) -> Result<Self, Failure> {
@@ -81,58 +82,57 @@ impl Experiment {
             None => results_folder(loaded),
         };
         if arguments.fresh && out.file_name().is_none() {
-            return Err(Failure::input(format!(
-                "--fresh cannot rename {}; name the results folder with --out",
-                out.display()
-            )));
+            let out = out.display();
+            let problem =
+                format!("--fresh cannot rename {out}; name the results folder with --out");
+            return Err(Error::input(problem).into());
         }
         let folders = [&out].into_iter().chain(&arguments.reuse);
         let mut formers: Vec<Former> = folders.map(|dir| Former::read(dir)).collect();
-        let (part, fresh) = (part(arguments), arguments.fresh);
-        let prepared = check::prepare(loaded, store, &formers, &part, fresh, quiet)?;
-        let former = formers.swap_remove(0);
+        let prepared =
+            check::prepare(loaded, store, &formers, &options.part, arguments.fresh, quiet)?;
         refuse_idle_filters(&arguments.only, &prepared.plan)?;
-        Ok(Self { prepared, former })
+        options.out = out;
+        Ok(Self { prepared, former: formers.swap_remove(0), options })
     }
 
     /// Runs what is left and renders.
-    fn run(
-        &self,
-        arguments: &RunArgs,
-        options: &RunOptions,
-        interrupted: &AtomicBool,
-        quiet: bool,
-    ) -> Result<Outcome, Failure> {
+    fn run(&self, fresh: bool, interrupted: &AtomicBool, quiet: bool) -> Result<Outcome, Failure> {
+        let out = &self.options.out;
         if !quiet {
-            self.note_absent_data(&arguments.only);
+            self.note_absent_data();
         }
-        if arguments.fresh {
-            self.set_aside()?;
+        if fresh && self.former.experiment.is_some() {
+            let aside = run::set_aside(out)?;
+            show!("moved {} to {}", out.display(), aside.display());
         }
         let display = Display::new(quiet);
         let show = |event: Event<'_>| display.show(event);
-        let mut outcome = run::run(&self.prepared, options, &show, interrupted)?;
+        let outcome = run::run(&self.prepared, &self.options, &show, interrupted)?;
         // Shards run in parallel and end at any time; `merge` renders what they did.
-        if arguments.shard.is_none() {
-            show_tables(&mut outcome, &options.out)?;
+        if self.options.part.shard.is_none() {
+            let (summary, _) = render::read(out)?;
+            show!("{}", terminal(&summary));
+            render::update(out, &summary)?;
+            refresh_index(out)?;
         }
         if outcome.tally.missing == 0
-            && let Some(former) = run::take_set_aside(&options.out)
+            && let Some(former) = run::take_set_aside(out)
         {
-            compare(&former, &options.out)?;
+            compare(&former, out)?;
         }
         Ok(outcome)
     }
 
     /// Prints the plan.
-    fn show(&self, arguments: &RunArgs) -> Exit {
+    fn show(&self, fresh: bool) -> Exit {
         let ending = check::show(&self.prepared, &self.former);
-        if !arguments.only.is_empty() {
-            let plan = &self.prepared.plan;
-            let chosen = part(arguments).cells(plan).len();
+        let (plan, part) = (&self.prepared.plan, &self.options.part);
+        if !part.only.is_empty() {
+            let chosen = part.cells(plan).len();
             show!("of these, --only chooses {chosen} of {} cells", plan.cells.len());
         }
-        if arguments.fresh && self.former.experiment.is_some() {
+        if fresh && self.former.experiment.is_some() {
             let folder = self.former.folder.display();
             show!("--fresh moves {folder} aside and computes all cells anew");
         }
@@ -140,8 +140,8 @@ impl Experiment {
     }
 
     /// Names the data behind the finished cells of datasets that are not on this machine.
-    fn note_absent_data(&self, only: &[Filter]) {
-        let plan = &self.prepared.plan;
+    fn note_absent_data(&self) {
+        let (plan, only) = (&self.prepared.plan, &self.options.part.only);
         for (index, row) in plan.datasets.iter().enumerate() {
             let reason = self.prepared.reason(&row.name);
             let is_absent =
@@ -163,22 +163,37 @@ impl Experiment {
         }
     }
 
-    /// Moves the results folder aside, if there is one.
-    fn set_aside(&self) -> Result<(), Failure> {
-        let folder = &self.former.folder;
-        if self.former.experiment.is_none() {
-            return Ok(());
+    /// Prints how the run ended.
+    fn report(&self, outcome: &Outcome, quiet: bool) -> Exit {
+        for warning in &outcome.warnings {
+            note!("warning: {warning}");
         }
-        run::refuse_locked(folder)?;
-        let aside = run::set_aside(folder).map_err(cannot("rename", folder))?;
-        show!("moved {} to {}", folder.display(), aside.display());
-        Ok(())
+        let Outcome { tally, cannot_run, .. } = outcome;
+        let Tally { done, failed, skipped, missing: left } = *tally;
+        if !quiet {
+            let done = counted(done, "cell");
+            show!("{done} done, {failed} failed, {skipped} skipped, {left} left");
+            let out = self.options.out.display();
+            match self.options.part.shard {
+                None => show!("results in {out}"),
+                Some(shard) => show!(
+                    "shard {shard} of {out}; `npsvcpp merge {out}` joins the shards and renders"
+                ),
+            }
+        }
+        if !cannot_run.is_empty() {
+            let reasons = absence(&self.prepared, cannot_run);
+            // With --quiet it is still the reason of the exit code.
+            if quiet { note!("{reasons}") } else { show!("{reasons}") }
+        }
+        let is_complete = failed + skipped + left == 0 && cannot_run.is_empty();
+        if is_complete { Exit::Complete } else { Exit::Incomplete }
     }
 }
 
 /// Prints which numbers of a folder that was moved aside are the same now, and which moved.
-fn compare(former: &Path, now: &Path) -> Result<(), Failure> {
-    let read = |folder: &Path| Ok::<_, Failure>((render::plan(folder)?, render::records(folder)?));
+fn compare(former: &Path, now: &Path) -> Result<(), Error> {
+    let read = |folder: &Path| Ok::<_, Error>((Plan::read(folder)?, Ledger::read(folder)?));
     let Ok((old_plan, old)) = read(former) else {
         note!("no comparison: {} has no plan that can be read", former.display());
         return Ok(());
@@ -190,12 +205,12 @@ fn compare(former: &Path, now: &Path) -> Result<(), Failure> {
 }
 
 /// Results are filed under the experiment's name, so that two of one name would mix.
-fn refuse_equal_names(specs: &[Spec]) -> Result<(), Failure> {
+fn refuse_equal_names(specs: &[Spec]) -> Result<(), Error> {
     let mut known: HashMap<&str, &Spec> = HashMap::new();
     for spec in specs {
         let name = &spec.experiment.name;
         if let Some(first) = known.insert(name, spec) {
-            return Err(Failure::input(format!(
+            return Err(Error::input(format!(
                 "{} and {} both describe an experiment called `{name}` and would write into one \
                  folder; give one of them another `name`",
                 first.text.name(),
@@ -207,10 +222,10 @@ fn refuse_equal_names(specs: &[Spec]) -> Result<(), Failure> {
 }
 
 /// Refuses folders to reuse that hold no ledger.
-fn refuse_no_results(folders: &[PathBuf]) -> Result<(), Failure> {
+fn refuse_no_results(folders: &[PathBuf]) -> Result<(), Error> {
     match folders.iter().find(|dir| !dir.join(ledger::FILE).is_file()) {
         None => Ok(()),
-        Some(dir) => Err(Failure::input(format!(
+        Some(dir) => Err(Error::input(format!(
             "--reuse {}: there is no {} in it, expected a results folder",
             dir.display(),
             ledger::FILE
@@ -229,11 +244,6 @@ fn undone(cells: usize, experiments: usize) -> String {
     clauses.collect::<Vec<_>>().join(" and ")
 }
 
-/// The part of the plan that was asked for.
-fn part(arguments: &RunArgs) -> Part {
-    Part { only: arguments.only.clone(), shard: arguments.shard }
-}
-
 /// Jobs or threads as asked for, but no more than there are cores. More would gain nothing.
 fn at_most_the_cores(option: &str, asked: Option<u16>) -> Option<usize> {
     let (asked, cores) = (asked.map(usize::from)?, run::host::cores());
@@ -244,7 +254,7 @@ fn at_most_the_cores(option: &str, asked: Option<u16>) -> Option<usize> {
 }
 
 /// How to run, from what the command line says and what the machine has; each experiment has its own folder.
-fn options(arguments: &RunArgs) -> Result<RunOptions, Failure> {
+fn options(arguments: &RunArgs) -> Result<RunOptions, Error> {
     let cores = run::host::cores();
     let jobs = at_most_the_cores("--jobs", arguments.jobs);
     let threads = at_most_the_cores("--threads", arguments.threads);
@@ -260,7 +270,7 @@ fn options(arguments: &RunArgs) -> Result<RunOptions, Failure> {
         },
         threads,
         memory: arguments.memory.map_or_else(run::memory_budget, |bytes| bytes as f64),
-        part: part(arguments),
+        part: Part { only: arguments.only.clone(), shard: arguments.shard },
         retry_failed: arguments.retry_failed,
         fail_fast: arguments.fail_fast,
         reuse: arguments.reuse.clone(),
@@ -272,20 +282,12 @@ fn options(arguments: &RunArgs) -> Result<RunOptions, Failure> {
     })
 }
 
-/// Refuses devices that this build or this machine lacks.
-fn refuse_devices(devices: &[String]) -> Result<(), Failure> {
-    for device in devices {
-        run::require_device(device).map_err(Failure::input)?;
-    }
-    Ok(())
-}
-
-fn refuse_idle_filters(only: &[Filter], plan: &Plan) -> Result<(), Failure> {
+fn refuse_idle_filters(only: &[Filter], plan: &Plan) -> Result<(), Error> {
     let misses = only.iter().find_map(|filter| filter.misses(plan));
     let is_idle = || !plan.cells.iter().any(|cell| Filter::keep(only, plan, cell));
     let none = || "no cell of this experiment meets all conditions together".to_owned();
     match misses.or_else(|| is_idle().then(none)) {
-        Some(message) if !only.is_empty() => Err(Failure::input(format!("--only: {message}"))),
+        Some(message) if !only.is_empty() => Err(Error::input(format!("--only: {message}"))),
         _ => Ok(()),
     }
 }
@@ -303,44 +305,6 @@ fn catch_interrupts() -> Arc<AtomicBool> {
     // Without a handler Ctrl-C still stops the program; the ledger is safe either way.
     let _ = ctrlc::set_handler(handler);
     interrupted
-}
-
-/// Prints the table and writes the files that are missing, different or outdated.
-fn show_tables(outcome: &mut Outcome, out: &Path) -> Result<(), Failure> {
-    let records = std::mem::take(&mut outcome.ledger).into_records();
-    let hash = std::mem::take(&mut outcome.hash);
-    let folder = Folder { dir: Some(out), skipped_lines: outcome.warnings.len(), ledger: hash };
-    let summary = analyse(&outcome.plan, records, &folder);
-    show!("{}", terminal(&summary));
-    render::update(out, &summary)?;
-    refresh_index(out)
-}
-
-fn report(prepared: &Prepared, outcome: &Outcome, options: &RunOptions, quiet: bool) -> Exit {
-    for warning in &outcome.warnings {
-        note!("warning: {warning}");
-    }
-    let Outcome { tally, cannot_run, .. } = outcome;
-    let Tally { done, failed, skipped, missing: left } = *tally;
-    if !quiet {
-        let done = counted(done, "cell");
-        show!("{done} done, {failed} failed, {skipped} skipped, {left} left");
-        let out = options.out.display();
-        match options.part.shard {
-            None => show!("results in {out}"),
-            Some(shard) => {
-                show!("shard {shard} of {out}; `npsvcpp merge {out}` joins the shards and renders")
-            }
-        }
-    }
-    match (cannot_run.is_empty(), quiet) {
-        (true, _) => {}
-        (false, false) => show!("{}", absence(prepared, cannot_run)),
-        // The reason of the exit code.
-        (false, true) => note!("{}", absence(prepared, cannot_run)),
-    }
-    let is_complete = failed + skipped + left == 0 && cannot_run.is_empty();
-    if is_complete { Exit::Complete } else { Exit::Incomplete }
 }
 
 /// Which cells cannot run here, why, and what to do about it.

@@ -3,43 +3,44 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use npsvcpp::Exit;
 use npsvcpp::ledger::{self, Ledger, Plan, Tally};
-use npsvcpp::render;
-use npsvcpp::run::folder_status;
-use npsvcpp::run::slurm::{Left, Queue, array_list};
+use npsvcpp::run;
+use npsvcpp::run::slurm::{Jobs, Left, Queue, array_list};
 use npsvcpp::wording::{counted, duration};
+use npsvcpp::{Error, Exit};
 
-use super::{Failure, cannot, submitted};
+use super::Failure;
 use crate::output::{note, show};
 
 /// `status DIR`
 pub fn status(folder: &Path) -> Result<Exit, Failure> {
-    let plan = render::plan(folder)?;
-    let known = render::records(folder)?;
-    let status = folder_status(&plan, &known);
+    let plan = Plan::read(folder)?;
+    let known = Ledger::read(folder)?;
     for warning in &known.warnings {
         note!("warning: {warning}");
     }
-    let Tally { done, failed, skipped, missing } = status.tally;
-    let total = status.tally.planned();
+    let tally = known.tally(&plan.cells);
+    let Tally { done, failed, skipped, missing } = tally;
+    let total = tally.planned();
     show!("{}: {done} of {total} cells done", plan.experiment.name);
     // The first ledger is the folder's own.
-    match ledger::ledgers(folder).map_err(cannot("read", folder))?.len() {
+    match ledger::ledgers(folder)?.len() {
         0 | 1 => {}
         2 => show!("1 shard has a ledger"),
         ledgers => show!("{} shards have a ledger", ledgers - 1),
     }
-    for (dataset, tally) in plan.datasets.iter().zip(&status.datasets) {
+    for (index, dataset) in plan.datasets.iter().enumerate() {
+        let tally = known.tally(plan.cells.iter().filter(|cell| cell.dataset == index));
         show!("  {:<16} {:>5} of {}", dataset.name, tally.done, tally.planned());
     }
     show!("failed {failed}, skipped {skipped}, missing {missing}");
-    for (reason, count) in &status.reasons {
+    for (reason, count) in run::reasons(&plan, &known) {
         show!("  {count} x {reason}");
     }
-    let left = duration(status.seconds_left);
-    let untimed = counted(status.untimed, "cell");
-    match (status.seconds_left > 0.0, status.untimed) {
+    let (seconds, untimed_cells) = run::time_left(&plan, &known);
+    let left = duration(seconds);
+    let untimed = counted(untimed_cells, "cell");
+    match (seconds > 0.0, untimed_cells) {
         (false, 0) => {}
         (true, 0) => show!("about {left} of work left on one core"),
         (false, _) => {
@@ -54,8 +55,8 @@ pub fn status(folder: &Path) -> Result<Exit, Failure> {
 }
 
 /// What Slurm says about the jobs of a folder, if there are any.
-fn jobs(folder: &Path, plan: &Plan, known: &Ledger) -> Result<(), Failure> {
-    let Some(jobs) = submitted(folder)? else {
+fn jobs(folder: &Path, plan: &Plan, known: &Ledger) -> Result<(), Error> {
+    let Some(jobs) = Jobs::read(folder)? else {
         return Ok(());
     };
     let queue = match Queue::now() {

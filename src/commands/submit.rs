@@ -4,15 +4,15 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use npsvcpp::Exit;
-use npsvcpp::ledger;
+use npsvcpp::ledger::{self, Ledger};
 use npsvcpp::methods::criteria::NEEDS_DEEP;
-use npsvcpp::render;
+use npsvcpp::plan::{Former, Part, Prepared, group_count};
+use npsvcpp::run;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Left, Queue, Submission, array_list, quoted};
-use npsvcpp::run::{self, Former, Part, Prepared, group_count};
 use npsvcpp::spec::{self, Resources, Slurm};
+use npsvcpp::{Error, Exit};
 
-use super::{Failure, cannot, check, results_folder, store, submitted};
+use super::{Failure, check, results_folder, store};
 use crate::cli::SubmitArgs;
 use crate::output::{note, show};
 
@@ -30,11 +30,11 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
         note!("not on this machine: {error}");
     }
     let slurm = settings(arguments, loaded.experiment.slurm.clone().unwrap_or_default());
-    let jobs = submitted(&out)?.unwrap_or_default();
+    let jobs = Jobs::read(&out)?.unwrap_or_default();
     let shards = shards(arguments, &jobs, &prepared);
     let left = Left {
         plan: &prepared.plan,
-        known: &render::records(&out)?,
+        known: &Ledger::read(&out)?,
         jobs: &jobs,
         queue: &queue(&jobs, shards, arguments.dry_run)?,
         retry_failed: arguments.retry_failed,
@@ -58,9 +58,7 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
         return Ok(Exit::Complete);
     }
     refuse_idle_gpus(&arrays)?;
-    std::fs::create_dir_all(out.join(slurm::FOLDER))
-        .and_then(|()| run::write_plan(&out, &prepared))
-        .map_err(cannot("write to", &out))?;
+    run::write_plan(&out, &prepared)?;
     hand_over(&submission, &arrays, Jobs { command: command(arguments), ..jobs })?;
     if !quiet {
         show!("to see its progress: npsvcpp status {}", quoted(&out));
@@ -94,13 +92,13 @@ fn shards(arguments: &SubmitArgs, jobs: &Jobs, prepared: &Prepared) -> usize {
 }
 
 /// The queue, in which no task may work on another number of shards.
-fn queue(jobs: &Jobs, shards: usize, dry_run: bool) -> Result<Queue, Failure> {
+fn queue(jobs: &Jobs, shards: usize, dry_run: bool) -> Result<Queue, Error> {
     let queue = match Queue::now() {
         Ok(queue) => queue,
         // Scripts can be looked at on any machine.
         Err(_) if dry_run => return Ok(Queue::default()),
         Err(error) => {
-            return Err(Failure::input(format!(
+            return Err(Error::input(format!(
                 "cannot ask Slurm for its queue: squeue: {error}; submit where Slurm is installed, \
                  or look at the scripts with --dry-run"
             )));
@@ -109,7 +107,7 @@ fn queue(jobs: &Jobs, shards: usize, dry_run: bool) -> Result<Queue, Failure> {
     let mut others = jobs.jobs.iter().filter(|job| job.shards != shards);
     match others.find(|job| queue.has(&job.job)) {
         None => Ok(queue),
-        Some(Job { job, shards: theirs, .. }) => Err(Failure::input(format!(
+        Some(Job { job, shards: theirs, .. }) => Err(Error::input(format!(
             "job {job} still works on {theirs} shards, so {shards} shards would do its work twice; \
              wait for it, cancel it, or give --array {theirs}"
         ))),
@@ -117,10 +115,10 @@ fn queue(jobs: &Jobs, shards: usize, dry_run: bool) -> Result<Queue, Failure> {
 }
 
 /// A build without networks has no use for graphics processors, and its tasks would refuse them.
-fn refuse_idle_gpus(arrays: &[Array]) -> Result<(), Failure> {
+fn refuse_idle_gpus(arrays: &[Array]) -> Result<(), Error> {
     match arrays.iter().find_map(|array| array.resources.gpus.as_deref()) {
         Some(gpus) if !cfg!(feature = "deep") => {
-            Err(Failure::input(format!("a task with {gpus} as `gpus` {NEEDS_DEEP}")))
+            Err(Error::input(format!("a task with {gpus} as `gpus` {NEEDS_DEEP}")))
         }
         _ => Ok(()),
     }
@@ -131,11 +129,11 @@ fn submission(
     out: &Path,
     experiment: &str,
     slurm: Slurm,
-) -> Result<Submission, Failure> {
+) -> Result<Submission, Error> {
     Ok(Submission {
         experiment: experiment.to_owned(),
         program: super::this_program()?,
-        folder: std::env::current_dir().map_err(cannot("find", Path::new(".")))?,
+        folder: std::env::current_dir().map_err(Error::cannot("find", Path::new(".")))?,
         spec: arguments.spec.clone(),
         out: out.to_path_buf(),
         data: arguments.data.folder.clone(),
@@ -147,7 +145,7 @@ fn submission(
 }
 
 /// Submits the arrays, and the job that merges their shards.
-fn hand_over(submission: &Submission, arrays: &[Array], mut jobs: Jobs) -> Result<(), Failure> {
+fn hand_over(submission: &Submission, arrays: &[Array], mut jobs: Jobs) -> Result<(), Error> {
     let out = &submission.out;
     let mut after = "--dependency=afterany".to_owned();
     for array in arrays {
@@ -167,7 +165,7 @@ fn hand_over(submission: &Submission, arrays: &[Array], mut jobs: Jobs) -> Resul
             submitted: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         });
         // Written after each, so that no job is forgotten if the next is refused.
-        jobs.write(out).map_err(cannot("write", &Jobs::path(out)))?;
+        jobs.write(out)?;
     }
     let merge = sbatch(out, "merge.sbatch", &submission.merge(), Some(&after))?;
     show!("job {merge}: joins the shards after they have ended, and renders");
@@ -183,11 +181,11 @@ fn script_name(array: &Array) -> String {
 }
 
 /// Writes a script and submits it; returns Slurm's number of the job.
-fn sbatch(out: &Path, name: &str, script: &str, option: Option<&str>) -> Result<String, Failure> {
+fn sbatch(out: &Path, name: &str, script: &str, option: Option<&str>) -> Result<String, Error> {
     let path = out.join(slurm::FOLDER).join(name);
-    ledger::replace(&path, script.as_bytes()).map_err(cannot("write", &path))?;
+    ledger::replace(&path, script.as_bytes())?;
     let refused =
-        |why: &str| Failure::failed(format!("sbatch did not take {}: {why}", path.display()));
+        |why: &str| Error::failed(format!("sbatch did not take {}: {why}", path.display()));
     let output = Command::new("sbatch")
         .arg("--parsable")
         .args(option)

@@ -10,14 +10,14 @@ use image::imageops::{self, FilterType};
 use ndarray::Array2;
 use rayon::prelude::*;
 
+use super::Samples;
 use super::content::{children, file_name};
-use super::error::{DataError, bad};
-use super::{Samples, images};
+use super::error::DataError;
+use super::images::{decode, images_in};
 
 const SIDE: usize = 20;
 const FRAMES: usize = 20;
 const PIXELS: usize = SIDE * SIDE;
-const EXTENSIONS: [&str; 7] = ["jpg", "jpeg", "png", "bmp", "pgm", "ppm", "pnm"];
 
 /// Whether `folder` holds any of the sets: an empty one is as good as none.
 pub(crate) fn has_sets(folder: &Path) -> bool {
@@ -40,10 +40,6 @@ pub(crate) fn volumes(paths: &[PathBuf]) -> Result<Samples, DataError> {
     }
     let volumes: Vec<Vec<f64>> =
         sequences.par_iter().map(|sequence| volume(sequence)).collect::<Result<_, _>>()?;
-    if volumes.is_empty() {
-        let expected = "folders such as Set1/0000/0000 with images";
-        return Err(bad("", "no sequence", expected).in_file(&paths[0]));
-    }
     let x = Array2::from_shape_vec((volumes.len(), FRAMES * PIXELS), volumes.concat())
         .expect("every volume has this size");
     Ok(Samples::new(x, labels))
@@ -51,21 +47,12 @@ pub(crate) fn volumes(paths: &[PathBuf]) -> Result<Samples, DataError> {
 
 /// One sequence as 20 frames of 20 x 20.
 fn volume(folder: &Path) -> Result<Vec<f64>, DataError> {
-    let is_image = |path: &Path| {
-        let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-        path.is_file() && EXTENSIONS.contains(&extension.as_str())
-    };
     let frame = |path: &PathBuf| {
-        let image = images::decode(path)?.to_luma32f();
+        let image = decode(path)?.to_luma32f();
         let small = imageops::resize(&image, SIDE as u32, SIDE as u32, FilterType::Triangle);
         Ok(small.into_raw())
     };
-    let frames: Vec<Vec<f32>> =
-        children(folder, is_image)?.iter().map(frame).collect::<Result<_, _>>()?;
-    if frames.is_empty() {
-        let expected = format!("frames ({})", EXTENSIONS.join(", "));
-        return Err(bad("", "no image", expected).in_file(folder));
-    }
+    let frames = images_in(folder)?.iter().map(frame).collect::<Result<Vec<_>, _>>()?;
     Ok(resample(&frames))
 }
 
@@ -168,6 +155,6 @@ mod tests {
         fs::remove_dir_all(bad.parent().unwrap()).unwrap();
         fs::create_dir(bad.parent().unwrap()).unwrap();
         let error = load(root.path()).unwrap_err().to_string();
-        assert!(error.contains("0000: found no image, expected frames"), "{error}");
+        assert!(error.contains("0000: found no image, expected images"), "{error}");
     }
 }

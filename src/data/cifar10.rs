@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use tar::Archive;
 
 use super::Samples;
-use super::content::{bytes, read};
-use super::error::{BadContent, DataError, bad};
+use super::content::bytes;
+use super::error::{DataError, Parsed, bad};
 use super::files::read_npy;
 use super::images::Images;
 
@@ -36,47 +36,38 @@ pub(crate) fn has_images(folder: &Path) -> bool {
 
 /// The images of the archive, or of the folder that it holds.
 pub(crate) fn images(paths: &[PathBuf]) -> Result<Samples, DataError> {
-    let folder = paths[0].join(UNPACKED);
-    let batches = match folder.is_dir() {
-        true => BATCHES.map(|name| bytes(&folder.join(name))).into_iter().collect(),
-        false => read(&paths[0].join(ARCHIVE), unpack),
-    }?;
+    let (folder, archive) = (paths[0].join(UNPACKED), paths[0].join(ARCHIVE));
+    let unpacked = if folder.is_dir() { Vec::new() } else { bytes(&archive)? };
     let (mut images, mut labels, mut train) = (Images::default(), Vec::new(), 0);
-    for (name, batch) in BATCHES.into_iter().zip(batches) {
-        if name == BATCHES[5] {
-            train = labels.len();
-        }
+    for name in BATCHES {
+        let batch = match folder.is_dir() {
+            true => bytes(&folder.join(name))?,
+            false => batch(&unpacked, name).map_err(|bad| bad.in_file(&archive))?,
+        };
+        train = labels.len();
         labels.extend(labels_of(&batch).map_err(|bad| bad.in_file(&folder.join(name)))?);
         images.extend(Images::planes(batch.chunks_exact(RECORD).map(|record| &record[1..])));
     }
     Ok(Samples { train: Some(train), ..Samples::of_images(images, labels) })
 }
 
-/// The batches of the archive.
-fn unpack(archive: &[u8]) -> Result<Vec<Vec<u8>>, BadContent> {
+/// A batch of the archive.
+fn batch(archive: &[u8], name: &str) -> Parsed<Vec<u8>> {
     let refuse = |found: String| bad("", found, "CIFAR-10's binary version");
     let broken = |error: std::io::Error| refuse(format!("no whole tar archive ({error})"));
-    let mut batches = vec![Vec::new(); BATCHES.len()];
     for entry in Archive::new(archive).entries().map_err(broken)? {
-        let mut entry = entry.map_err(broken)?;
-        let path = entry.path_bytes().into_owned();
-        let Some(number) = BATCHES.iter().position(|name| path.ends_with(name.as_bytes())) else {
-            continue;
-        };
-        let (name, size) = (BATCHES[number], entry.size());
-        let batch = &mut batches[number];
-        entry.by_ref().take(LONGEST_BATCH).read_to_end(batch).map_err(broken)?;
-        if batch.len() as u64 != size {
-            return Err(refuse(format!("{} of the {size} bytes of {name}", batch.len())));
+        let entry = entry.map_err(broken)?;
+        if entry.path_bytes().ends_with(name.as_bytes()) {
+            let (mut batch, size) = (Vec::new(), entry.size());
+            entry.take(LONGEST_BATCH).read_to_end(&mut batch).map_err(broken)?;
+            let found = format!("{} of the {size} bytes of {name}", batch.len());
+            return if batch.len() as u64 == size { Ok(batch) } else { Err(refuse(found)) };
         }
     }
-    match batches.iter().position(Vec::is_empty) {
-        None => Ok(batches),
-        Some(missing) => Err(refuse(format!("no {}", BATCHES[missing]))),
-    }
+    Err(refuse(format!("no {name}")))
 }
 
-fn labels_of(batch: &[u8]) -> Result<Vec<String>, BadContent> {
+fn labels_of(batch: &[u8]) -> Parsed<Vec<String>> {
     if batch.is_empty() || !batch.len().is_multiple_of(RECORD) {
         let expected = format!("whole records of {RECORD} bytes");
         return Err(bad("", format_args!("{} bytes", batch.len()), expected));

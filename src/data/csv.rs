@@ -3,12 +3,12 @@
 use csv::{ReaderBuilder, StringRecord};
 use ndarray::Array2;
 
-use super::error::{BadContent, bad, quote};
+use super::error::{Parsed, bad, quote};
 use super::{MAX_VALUES, Samples, without_mark};
 use crate::wording::{closest, counted};
 
 /// `label` is the name or number (from 1) of the label column, the last one if left out.
-pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Result<Samples, BadContent> {
+pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Parsed<Samples> {
     let text = String::from_utf8_lossy(without_mark(file));
     let delimiter = guess_delimiter(&text);
     check_quotes(text.as_bytes(), delimiter)?;
@@ -17,7 +17,7 @@ pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Result<Samples, BadCont
         .flexible(true)
         .delimiter(delimiter)
         .from_reader(text.as_bytes());
-    let mut table: Option<Table> = None;
+    let (mut shape, mut values, mut labels) = (None, Vec::new(), Vec::new());
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(|error| bad("", error, "CSV text"))? {
         let fields: Vec<&str> = record.iter().map(clean).collect();
@@ -25,19 +25,47 @@ pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Result<Samples, BadCont
             continue;
         }
         let start = record.position().map_or(0, |position| position.byte() as usize);
-        let line = || line_of(text.as_bytes(), start);
-        match &mut table {
-            Some(table) => table.push(&fields, line)?,
-            None => table = Some(Table::new(&fields, label, line)?),
+        let line = || format!(":{}", line_of(text.as_bytes(), start));
+        let (width, label) = match shape {
+            Some(shape) => shape,
+            None => {
+                let (label, is_header) = first_line(&fields, label)?;
+                shape = Some((fields.len(), label));
+                if is_header {
+                    continue;
+                }
+                (fields.len(), label)
+            }
+        };
+        if fields.len() != width {
+            let expected = format!("{width} as in the first line");
+            return Err(bad(line(), counted(fields.len(), "field"), expected));
+        }
+        for (column, field) in fields.into_iter().enumerate() {
+            let refuse = |expected| {
+                bad(format!("{}, field {}", line(), column + 1), quote(field.as_bytes()), expected)
+            };
+            let number = field.parse::<f64>();
+            if column != label {
+                let number = number.ok().filter(|number| number.is_finite());
+                values.push(number.ok_or_else(|| refuse("a finite number"))?);
+            } else if field.is_empty() || number.is_ok_and(|number| !number.is_finite()) {
+                return Err(refuse("a label"));
+            } else {
+                labels.push(field.to_owned());
+            }
+        }
+        if values.len() > MAX_VALUES {
+            return Err(bad("", "more values", format_args!("at most {MAX_VALUES} values")));
         }
     }
-    let table = table.ok_or_else(|| bad("", "no line", "a line per sample"))?;
-    if table.labels.is_empty() {
+    let (width, _) = shape.ok_or_else(|| bad("", "no line", "a line per sample"))?;
+    if labels.is_empty() {
         return Err(bad("", "a header only", "at least one line of numbers below it"));
     }
-    let x = Array2::from_shape_vec((table.labels.len(), table.width - 1), table.values)
+    let x = Array2::from_shape_vec((labels.len(), width - 1), values)
         .expect("every record was checked to have as many fields as the first");
-    Ok(Samples::new(x, table.labels))
+    Ok(Samples::new(x, labels))
 }
 
 /// The first line with text decides: the delimiter that is in it, comma before tab before semicolon.
@@ -57,7 +85,7 @@ fn clean(field: &str) -> &str {
 }
 
 /// Refuses a quoted field that never ends, and text after a closing quote. The crate `csv` takes both.
-fn check_quotes(text: &[u8], delimiter: u8) -> Result<(), BadContent> {
+fn check_quotes(text: &[u8], delimiter: u8) -> Parsed<()> {
     let is_edge = |byte: &u8| [delimiter, b'\n', b'\r'].contains(byte);
     let is_blank = |byte: &u8| *byte != delimiter && matches!(byte, b' ' | b'\t');
     let place = |at| format!(":{}", line_of(text, at));
@@ -90,71 +118,25 @@ fn line_of(text: &[u8], at: usize) -> u64 {
     1 + text[..at + ends].iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// The table as it grows.
-struct Table {
-    label: usize,
-    width: usize,
-    values: Vec<f64>,
-    labels: Vec<String>,
-}
-
-impl Table {
-    /// The table that begins with this line, its header or its first sample.
-    fn new(
-        first: &[&str],
-        label: Option<&str>,
-        line: impl Fn() -> u64,
-    ) -> Result<Self, BadContent> {
-        let width = first.len();
-        if width < 2 {
-            return Err(bad(":1", "one column", "a label column and at least one feature"));
-        }
-        let (label, is_named) = match label {
-            None => (width - 1, false),
-            Some(label) => label_column(first, label)?,
-        };
-        let mut table = Self { label, width, values: Vec::new(), labels: Vec::new() };
-        let mut features = first.iter().enumerate().filter(|(at, _)| *at != label);
-        // A sample may lack all its values; names are what makes a header.
-        let is_header = is_named
-            || features.clone().all(|(_, field)| field.parse::<f64>().is_err())
-                && features.any(|(_, field)| !is_missing(field));
-        if !is_header {
-            table.push(first, line)?;
-        }
-        Ok(table)
+/// The label column, and whether the first line is a header.
+fn first_line(fields: &[&str], label: Option<&str>) -> Parsed<(usize, bool)> {
+    if fields.len() < 2 {
+        return Err(bad(":1", "one column", "a label column and at least one feature"));
     }
-
-    /// Adds a sample; `line` is asked for where something is wrong.
-    fn push(&mut self, fields: &[&str], line: impl Fn() -> u64) -> Result<(), BadContent> {
-        if fields.len() != self.width {
-            let expected = format!("{} as in the first line", self.width);
-            return Err(bad(format!(":{}", line()), counted(fields.len(), "field"), expected));
-        }
-        if self.values.len() + self.width > MAX_VALUES {
-            return Err(bad("", "more values", format_args!("at most {MAX_VALUES} values")));
-        }
-        for (column, field) in fields.iter().enumerate() {
-            let refuse = |expected: &str| {
-                let place = format!(":{}, field {}", line(), column + 1);
-                bad(place, quote(field.as_bytes()), expected)
-            };
-            let number = field.parse::<f64>();
-            if column != self.label {
-                let number = number.ok().filter(|number| number.is_finite());
-                self.values.push(number.ok_or_else(|| refuse("a finite number"))?);
-            } else if field.is_empty() || number.is_ok_and(|number| !number.is_finite()) {
-                return Err(refuse("a label"));
-            } else {
-                self.labels.push((*field).to_owned());
-            }
-        }
-        Ok(())
-    }
+    let (label, is_named) = match label {
+        None => (fields.len() - 1, false),
+        Some(label) => label_column(fields, label)?,
+    };
+    let mut features = fields.iter().enumerate().filter(|(at, _)| *at != label);
+    // A sample may lack all its values; names are what makes a header.
+    let is_header = is_named
+        || features.clone().all(|(_, field)| field.parse::<f64>().is_err())
+            && features.any(|(_, field)| !is_missing(field));
+    Ok((label, is_header))
 }
 
 /// The column that `label` means, and whether by name.
-fn label_column(first: &[&str], label: &str) -> Result<(usize, bool), BadContent> {
+fn label_column(first: &[&str], label: &str) -> Parsed<(usize, bool)> {
     let found = format!("no column `{label}`");
     if let Ok(number) = label.parse::<usize>() {
         let expected = format!("a label column from 1 to {}", first.len());
@@ -175,10 +157,8 @@ fn label_column(first: &[&str], label: &str) -> Result<(usize, bool), BadContent
 
 /// The usual ways to write that there is no value.
 fn is_missing(text: &str) -> bool {
-    matches!(
-        text.to_ascii_lowercase().as_str(),
-        "" | "?" | "-" | "." | "na" | "n/a" | "null" | "none" | "missing"
-    )
+    let usual = ["", "?", "-", ".", "na", "n/a", "null", "none", "missing"];
+    usual.contains(&text.to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]

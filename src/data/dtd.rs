@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::Samples;
 use super::content::{children, read};
-use super::error::{BadContent, DataError, bad};
-use super::images::Images;
+use super::error::{DataError, Parsed, bad};
+use super::images::{Images, images_in};
 
 pub(crate) fn has_images(folder: &Path) -> bool {
     folder.join("images").is_dir() && folder.join("labels").is_dir()
@@ -14,7 +14,9 @@ pub(crate) fn has_images(folder: &Path) -> bool {
 
 pub(crate) fn images(paths: &[PathBuf]) -> Result<Samples, DataError> {
     let folder = &paths[0];
-    refuse_empty_classes(&folder.join("images"))?;
+    for class in children(&folder.join("images"), Path::is_dir)? {
+        images_in(&class)?;
+    }
     let lists = folder.join("labels");
     let listed = |name: &str| read(&lists.join(name), |file| listed(file, folder));
     let mut all = listed("train1.txt")?;
@@ -26,7 +28,7 @@ pub(crate) fn images(paths: &[PathBuf]) -> Result<Samples, DataError> {
 }
 
 /// Class and file of every line of a list.
-fn listed(file: &[u8], folder: &Path) -> Result<Vec<(String, PathBuf)>, BadContent> {
+fn listed(file: &[u8], folder: &Path) -> Parsed<Vec<(String, PathBuf)>> {
     let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\\']) && name != "..";
     let text = String::from_utf8_lossy(file);
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
@@ -40,16 +42,6 @@ fn listed(file: &[u8], folder: &Path) -> Result<Vec<(String, PathBuf)>, BadConte
         Err(bad(format_args!(":{line}:1"), found, "lines such as banded/banded_0002.jpg"))
     };
     lines.map(entry).collect()
-}
-
-fn refuse_empty_classes(images: &Path) -> Result<(), DataError> {
-    for class in children(images, Path::is_dir)? {
-        let is_image = |path: &Path| image::ImageFormat::from_path(path).is_ok();
-        if children(&class, is_image)?.is_empty() {
-            return Err(bad("", "no image", "the images of a class").in_file(&class));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,8 +4,6 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::wording::closest;
-
 /// Why a dataset could not be found, read or split.
 ///
 /// After [`DataError::Unavailable`] and [`DataError::Unencodable`] only the cells of that dataset do not run. All
@@ -37,16 +35,6 @@ pub enum DataError {
     /// The content is not what its format or the dataset demands.
     #[error("{}{bad}", .path.display())]
     Content { path: PathBuf, bad: BadContent },
-    /// A file, or the data in it, is not the one the manifest pins.
-    #[error("{}: {what} has SHA-256 {found}, expected {expected}", .path.display())]
-    #[diagnostic(help("remove the file and fetch it again, or use a copy with the expected hash"))]
-    Hash {
-        path: PathBuf,
-        /// `the file` or `the data in it`.
-        what: &'static str,
-        found: String,
-        expected: String,
-    },
     /// The spec asks for an encoder that cannot be used.
     #[error("the images of `{dataset}` cannot be encoded: {problem}")]
     Encoder { dataset: String, problem: String },
@@ -86,9 +74,7 @@ impl DataError {
     /// The file it is about, if it is about one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Read { path, .. } | Self::Content { path, .. } | Self::Hash { path, .. } => {
-                Some(path)
-            }
+            Self::Read { path, .. } | Self::Content { path, .. } => Some(path),
             Self::Unencodable { path, .. } => path.as_deref(),
             _ => None,
         }
@@ -111,16 +97,10 @@ impl DataError {
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
         Self::Read { path: path.to_path_buf(), source }
     }
-
-    pub(crate) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let hint = closest(name, known.clone());
-        Self::Unknown {
-            name: name.to_owned(),
-            hint: hint.map_or_else(String::new, |name| format!(", did you mean `{name}`?")),
-            known: known.collect::<Vec<_>>().join(", "),
-        }
-    }
 }
+
+/// What a parser returns.
+pub(crate) type Parsed<T> = Result<T, BadContent>;
 
 /// What is wrong with the content of a file, from a parser, which does not know the file.
 #[derive(Debug, thiserror::Error)]
@@ -131,16 +111,33 @@ pub struct BadContent {
     expected: String,
 }
 
+/// What is wrong where another hash was expected, of a file or of the data in it.
+pub(crate) fn bad_hash(of: &str, found: &str, expected: &str) -> BadContent {
+    let found = format!("{of} with SHA-256 {found}");
+    bad("", found, format_args!("{expected}; remove the file and fetch it again"))
+}
+
 /// What is wrong at a place in a file. The place follows the file's name, such as `:7` for a line; it is empty
 /// for the file as a whole.
 pub(crate) fn bad(place: impl Display, found: impl Display, expected: impl Display) -> BadContent {
-    let [place, found, expected] =
-        [&place as &dyn Display, &found, &expected].map(|text| text.to_string());
+    let (place, found, expected) = (place.to_string(), found.to_string(), expected.to_string());
     BadContent { place, found, expected }
 }
 
+/// What is wrong where only other names are `present`.
+pub(crate) fn absent<'a>(
+    wanted: impl Display,
+    present: impl Iterator<Item = &'a str>,
+) -> BadContent {
+    let names: Vec<_> = present.take(20).map(|name| quote(name.as_bytes())).collect();
+    match names.is_empty() {
+        true => bad("", "nothing", wanted),
+        false => bad("", format_args!("only {}", names.join(", ")), wanted),
+    }
+}
+
 /// The place of a variable of a file.
-pub(crate) fn variable(name: &str) -> String {
+pub(crate) fn place_of(name: &str) -> String {
     format!(", variable `{name}`")
 }
 
@@ -159,11 +156,8 @@ impl BadContent {
 pub(crate) fn quote(bytes: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(bytes);
-    let clean: String = text
-        .chars()
-        .take(SHOWN)
-        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
-        .collect();
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    let clean: String = text.chars().take(SHOWN).map(escape).collect();
     let rest = if text.chars().count() > SHOWN { "..." } else { "" };
     format!("`{clean}{rest}`")
 }

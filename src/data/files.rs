@@ -1,6 +1,5 @@
 //! The user's own files: one, or a training and a test file, in any of the formats.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -45,14 +44,11 @@ pub struct FilesSpec {
 
 impl FilesSpec {
     /// The given name, or the training file's without its extensions.
-    pub fn name(&self) -> Cow<'_, str> {
-        if let Some(name) = &self.name {
-            return name.into();
-        }
-        match unpacked_name(&self.train).file_stem() {
-            Some(stem) => stem.to_string_lossy().into_owned().into(),
-            None => "files".into(),
-        }
+    pub fn name(&self) -> String {
+        let unpacked = unpacked_name(&self.train);
+        let stem =
+            || unpacked.file_stem().unwrap_or("files".as_ref()).to_string_lossy().into_owned();
+        self.name.clone().unwrap_or_else(stem)
     }
 
     /// The format as given, or as the name of `file` tells.
@@ -116,7 +112,7 @@ pub fn load_files(spec: &FilesSpec) -> Result<Dataset, DataError> {
     let [label, test_label] = labels(spec)?;
     let train = read_file(spec, &spec.train, label)?;
     let Some(test_path) = &spec.test else {
-        return Dataset::new(&name, train, &spec.train, &spec.train);
+        return Dataset::new(&name, train, [&spec.train; 2]);
     };
     let test = read_file(spec, test_path, test_label)?;
     let (ours, theirs) = (train.x.ncols(), test.x.ncols());
@@ -126,7 +122,7 @@ pub fn load_files(spec: &FilesSpec) -> Result<Dataset, DataError> {
     }
     let first = train.x.nrows();
     let samples = train.join(test).map_err(|bad| bad.in_file(test_path))?;
-    Dataset::new(&name, Samples { train: Some(first), ..samples }, &spec.train, test_path)
+    Dataset::new(&name, Samples { train: Some(first), ..samples }, [&spec.train, test_path])
 }
 
 /// Reads a file; `label` is the column or the file of its labels.
@@ -175,15 +171,12 @@ fn labels(spec: &FilesSpec) -> Result<[Option<&str>; 2], DataError> {
         return refuse(file, expected);
     }
     let is_npy = |file: &PathBuf| spec.format_of(file) == FileFormat::Npy;
-    match (is_npy(&spec.train), &spec.test) {
-        (false, Some(test)) if is_npy(test) => Ok([Some(label), None]),
+    match (is_npy(&spec.train), spec.test.as_ref().map(is_npy)) {
+        (false, Some(true)) => Ok([Some(label), None]),
         (false, _) | (true, None) => Ok([Some(label), Some(label)]),
         (true, Some(_)) => match label.split(',').map(str::trim).collect::<Vec<_>>()[..] {
             [train, test] => Ok([Some(train), Some(test)]),
-            _ => refuse(
-                &spec.train,
-                "two label files with a comma between, for the training and the test file",
-            ),
+            _ => refuse(&spec.train, "two label files, `label: train.npy, test.npy`"),
         },
     }
 }
@@ -277,7 +270,7 @@ mod tests {
         let folder = folder(&[("Own.Train.GZ", TEXT)]);
         let spec = spec(&folder, "Own.Train.GZ", None);
         let dataset = load_files(&spec).unwrap();
-        assert_eq!((dataset.name.as_str(), spec.name().as_ref()), ("Own", "Own"));
+        assert_eq!((dataset.name.as_str(), spec.name().as_str()), ("Own", "Own"));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use image::imageops::{self, FilterType};
-use image::{DynamicImage, ImageReader, Limits, RgbImage};
+use image::{DynamicImage, ImageFormat, ImageReader, Limits, RgbImage};
 use sha2::{Digest, Sha256};
 
 use super::content::{self, file_name};
-use super::error::{BadContent, DataError, bad};
+use super::error::{DataError, Parsed, bad};
 use super::{EncoderSpec, hex};
 use crate::memory;
 
@@ -64,7 +64,7 @@ impl Images {
     }
 
     /// One image per file; no file may be listed twice.
-    pub(crate) fn files(paths: Vec<PathBuf>) -> Result<Self, BadContent> {
+    pub(crate) fn files(paths: Vec<PathBuf>) -> Parsed<Self> {
         let mut seen = HashSet::new();
         if let Some(path) = paths.iter().find(|path| !seen.insert(*path)) {
             let found = format!("{} twice", file_name(path));
@@ -157,6 +157,16 @@ impl Source {
         let image = imageops::resize(&image, to, to, FilterType::Triangle);
         let pixels = image.as_raw();
         Ok((0..3).flat_map(|plane| pixels.iter().skip(plane).step_by(3)).copied().collect())
+    }
+}
+
+/// The images in `folder`, of which there must be some.
+pub(crate) fn images_in(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let is_image = |path: &Path| path.is_file() && ImageFormat::from_path(path).is_ok();
+    let images = content::children(folder, is_image)?;
+    match images.is_empty() {
+        true => Err(bad("", "no image", "images such as 0001.jpg").in_file(folder)),
+        false => Ok(images),
     }
 }
 

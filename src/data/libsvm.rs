@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use super::error::{BadContent, bad, quote};
-use super::{MAX_VALUES, Samples, most_values, without_mark, zeros};
+use super::error::{Parsed, bad, quote};
+use super::{Samples, most_values, without_mark, zeros};
 
 /// Highest feature index accepted.
 const MAX_INDEX: usize = 10_000_000;
 
-pub(crate) fn parse(file: &[u8]) -> Result<Samples, BadContent> {
+pub(crate) fn parse(file: &[u8]) -> Parsed<Samples> {
     let mut rows = Rows::default();
     for (number, line) in (1..).zip(without_mark(file).split(|&byte| byte == b'\n')) {
         rows.push(number, line)?;
@@ -17,15 +17,19 @@ pub(crate) fn parse(file: &[u8]) -> Result<Samples, BadContent> {
         return Err(bad("", "no sample", "lines such as `1 3:0.5 7:2`"));
     }
     rows.check_size(most_values())?;
-    rows.dense()
+    let mut x = zeros(rows.labels.len(), rows.dims)?;
+    for (row, column, value) in rows.entries {
+        x[[row as usize, column as usize]] = value;
+    }
+    Ok(Samples::new(x, rows.labels))
 }
 
-/// Rows as read: entries of all rows one after the other, and where each row ends.
+/// Rows as read.
 #[derive(Default)]
 struct Rows {
     labels: Vec<String>,
-    ends: Vec<usize>,
-    entries: Vec<(u32, f64)>,
+    /// Row, column and value of what is not zero.
+    entries: Vec<(u32, u32, f64)>,
     dims: usize,
     /// Where the index is that `dims` is.
     widest: String,
@@ -33,20 +37,19 @@ struct Rows {
 
 impl Rows {
     /// Adds a line; blank ones and comments are skipped.
-    fn push(&mut self, line: u64, text: &[u8]) -> Result<(), BadContent> {
+    fn push(&mut self, line: u64, text: &[u8]) -> Parsed<()> {
         let place = |column: usize| format!(":{line}:{column}");
         let mut tokens = tokens(text);
         let Some((column, token)) = tokens.next() else {
             return Ok(());
         };
-        let label = str::from_utf8(token).ok().filter(|label| !label.contains(':'));
+        let is_infinite = |label: &str| label.parse().is_ok_and(|number: f64| !number.is_finite());
+        let is_label = |label: &&str| !label.contains(':') && !is_infinite(label);
+        let label = str::from_utf8(token).ok().filter(is_label);
         let label = label.ok_or_else(|| bad(place(column), quote(token), "a label"))?;
-        if label.parse().is_ok_and(|number: f64| !number.is_finite()) {
-            return Err(bad(place(column), quote(token), "a finite label"));
-        }
         let mut last = 0;
         for (column, token) in tokens {
-            let (index, value) = entry(token, column, place)?;
+            let (index, value) = entry(token, |offset| place(column + offset))?;
             if index <= last {
                 let problem = if index == last { "twice" } else { "after a higher one" };
                 let found = format!("index `{index}` {problem} (`{last}` precedes it)");
@@ -57,20 +60,16 @@ impl Rows {
                 (self.dims, self.widest) = (index, place(column));
             }
             if value != 0.0 {
-                self.entries.push((index as u32 - 1, value));
+                self.entries.push((self.labels.len() as u32, index as u32 - 1, value));
             }
         }
-        if self.entries.len() > MAX_VALUES {
-            return Err(bad("", "more values", format_args!("at most {MAX_VALUES} values")));
-        }
         self.labels.push(label.to_owned());
-        self.ends.push(self.entries.len());
         Ok(())
     }
 
     /// Refuses rows that would have more than `most` values with their zeros, at the index that makes
     /// them so wide.
-    fn check_size(&self, most: usize) -> Result<(), BadContent> {
+    fn check_size(&self, most: usize) -> Parsed<()> {
         let (samples, dims) = (self.labels.len(), self.dims);
         if samples.saturating_mul(dims) <= most {
             return Ok(());
@@ -78,18 +77,6 @@ impl Rows {
         let found = format!("index `{dims}`, which makes {samples} samples of {dims} features");
         let expected = format!("at most {most} values including zeros (memory limit)");
         Err(bad(&self.widest, found, expected))
-    }
-
-    fn dense(self) -> Result<Samples, BadContent> {
-        let mut x = zeros(self.labels.len(), self.dims)?;
-        let mut start = 0;
-        for (mut row, &end) in x.rows_mut().into_iter().zip(&self.ends) {
-            for &(index, value) in &self.entries[start..end] {
-                row[index as usize] = value;
-            }
-            start = end;
-        }
-        Ok(Samples::new(x, self.labels))
     }
 }
 
@@ -105,30 +92,24 @@ fn tokens(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     words.filter(|(_, word)| !word.is_empty())
 }
 
-/// Index and value of the token at `column`.
-fn entry(
-    token: &[u8],
-    column: usize,
-    place: impl Fn(usize) -> String,
-) -> Result<(usize, f64), BadContent> {
-    let refuse = |offset: usize, found: String, expected: &str| {
-        Err(bad(place(column + offset), found, expected))
-    };
+/// Index and value of a token. `place` tells where its byte of this number is.
+fn entry(token: &[u8], place: impl Fn(usize) -> String) -> Parsed<(usize, f64)> {
     let Some(colon) = token.iter().position(|&byte| byte == b':') else {
-        return refuse(0, quote(token), "`index:value`");
+        return Err(bad(place(0), quote(token), "`index:value`"));
     };
     let (index, value) = (&token[..colon], &token[colon + 1..]);
-    let shown = || format!("index {}", quote(index));
-    let index = match number(index) {
-        Some(index @ 1..=MAX_INDEX) => index,
-        None => return refuse(0, shown(), "a whole number from 1"),
-        Some(0) => return refuse(0, shown(), "indices from 1"),
-        Some(_) => return refuse(0, shown(), &format!("an index of at most {MAX_INDEX}")),
+    let expected = match number(index) {
+        Some(index @ 1..=MAX_INDEX) => {
+            let value = number(value).filter(|value: &f64| value.is_finite()).ok_or_else(|| {
+                bad(place(colon + 1), format!("value {}", quote(value)), "a finite number")
+            });
+            return Ok((index, value?));
+        }
+        None => "a whole number from 1".to_owned(),
+        Some(0) => "indices from 1".to_owned(),
+        Some(_) => format!("an index of at most {MAX_INDEX}"),
     };
-    match number(value).filter(|value: &f64| value.is_finite()) {
-        Some(value) => Ok((index, value)),
-        None => refuse(colon + 1, format!("value {}", quote(value)), "a finite number"),
-    }
+    Err(bad(place(0), format_args!("index {}", quote(index)), expected))
 }
 
 fn number<T: FromStr>(text: &[u8]) -> Option<T> {

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use super::content::raw;
-use super::error::{DataError, bad};
+use super::error::{DataError, bad, bad_hash};
 use super::{Dataset, Samples, hex};
 
 /// Everything known about a dataset before it is read.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Manifest {
     /// The name used in specs; also the folder of its files.
@@ -26,12 +26,10 @@ pub struct Manifest {
     pub files: Vec<DataFile>,
     /// For data without direct download: what to put into its folder, or its files where these are
     /// listed.
-    #[serde(default)]
     pub by_hand: Option<String>,
     pub samples: usize,
     pub dims: usize,
     /// For data with its own split: the first this many samples are for training.
-    #[serde(default)]
     pub train: Option<usize>,
     /// Samples of each class, in class order.
     pub class_counts: Vec<usize>,
@@ -39,10 +37,8 @@ pub struct Manifest {
     #[serde(default = "yes")]
     pub exact: bool,
     /// [`Dataset::hash`], where the values are known beyond doubt.
-    #[serde(default)]
     pub data_sha256: Option<String>,
     /// The shape as the paper's Table 2 gives it.
-    #[serde(default)]
     pub paper: Option<PaperShape>,
     /// What a reader of results should know.
     #[serde(default)]
@@ -55,7 +51,6 @@ pub struct Manifest {
 pub struct DataFile {
     pub name: String,
     /// The folder it lies in, where that is not the dataset's own.
-    #[serde(default)]
     pub folder: Option<String>,
     /// The official address; none for data that is put there by hand.
     #[serde(default)]
@@ -92,11 +87,6 @@ fn yes() -> bool {
 }
 
 impl Manifest {
-    /// Reads a manifest.
-    pub fn parse(text: &str) -> Result<Self, serde_saphyr::Error> {
-        serde_saphyr::from_str(text)
-    }
-
     /// Number of classes.
     pub fn classes(&self) -> usize {
         self.class_counts.len()
@@ -105,7 +95,7 @@ impl Manifest {
     /// What was read as a dataset that is as it should be. Errors name `path`.
     pub(crate) fn dataset(&self, samples: Samples, path: &Path) -> Result<Dataset, DataError> {
         let train = samples.train.or(self.train);
-        let mut dataset = Dataset::new(&self.name, Samples { train, ..samples }, path, path)?;
+        let mut dataset = Dataset::new(&self.name, Samples { train, ..samples }, [path; 2])?;
         // Images have the size an encoder wants.
         let dims = if dataset.images.is_some() { self.dims } else { dataset.x.ncols() };
         let found = shape(dataset.x.nrows(), dims, &dataset.class_counts());
@@ -116,9 +106,8 @@ impl Manifest {
         } else if found != known {
             dataset.notes.push(format!("found {found}, the original has {known}"));
         }
-        if let Some(expected) = self.data_sha256.clone().filter(|hash| *hash != dataset.hash) {
-            let (path, what, found) = (path.to_path_buf(), "the data in it", dataset.hash);
-            return Err(DataError::Hash { path, what, found, expected });
+        if let Some(expected) = self.data_sha256.as_ref().filter(|hash| **hash != dataset.hash) {
+            return Err(bad_hash("data", &dataset.hash, expected).in_file(path));
         }
         let ((samples, dims), classes) = (dataset.x.dim(), dataset.classes.len());
         let ours = PaperShape { samples, dims, classes };
@@ -139,8 +128,8 @@ impl fmt::Display for PaperShape {
 
 fn shape(samples: usize, dims: usize, counts: &[usize]) -> String {
     let sizes: Vec<_> = counts.iter().map(usize::to_string).collect();
-    let classes = format!("{} classes (of {} samples)", counts.len(), sizes.join(", "));
-    format!("{samples} samples x {dims} features x {classes}")
+    let shape = PaperShape { samples, dims, classes: counts.len() };
+    format!("{shape} (of {} samples)", sizes.join(", "))
 }
 
 impl DataFile {
@@ -161,8 +150,7 @@ impl DataFile {
         }
         if self.only_these {
             let known: Vec<_> = copies.iter().map(|copy| copy.sha256.as_str()).collect();
-            let (path, expected) = (path.to_path_buf(), known.join(" or "));
-            return Err(DataError::Hash { path, what: "the file", found, expected });
+            return Err(bad_hash("the file", &found, &known.join(" or ")).in_file(path));
         }
         Ok(Some(format!(
             "{name} (SHA-256 {found}) is none of the copies known to the manifest; its shape and class \

@@ -8,12 +8,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-use super::error::{BadContent, bad, quote, variable};
+use super::error::{Parsed, absent, bad, place_of};
 use super::numbers::{Kind, decode};
 use super::{MAX_VALUES, zeros};
 
@@ -25,7 +24,17 @@ const MATRIX: u32 = 14;
 const COMPRESSED: u32 = 15;
 const UTF8: u32 = 16;
 
-/// What a matrix holds, column after column: numbers, or the matrices or texts of a cell array.
+/// A variable, or a cell of one.
+#[derive(Debug)]
+pub(crate) enum Variable {
+    Numbers(Matrix),
+    Cells(Matrix<Variable>),
+    Text(String),
+    /// What no dataset consists of.
+    Other,
+}
+
+/// Values column after column.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Matrix<T = f64> {
     pub rows: usize,
@@ -33,13 +42,24 @@ pub(crate) struct Matrix<T = f64> {
     pub values: Vec<T>,
 }
 
-/// The variables of a file: name and elements of each.
-pub(crate) struct MatFile<'a> {
-    variables: Vec<(String, Cow<'a, [u8]>)>,
+impl Variable {
+    /// Of a numeric matrix; a sparse one was made full.
+    pub(crate) fn numbers(&self) -> Option<&Matrix> {
+        if let Self::Numbers(matrix) = self { Some(matrix) } else { None }
+    }
+
+    pub(crate) fn text(&self) -> Option<&String> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
 }
 
-impl<'a> MatFile<'a> {
-    pub(crate) fn parse(file: &'a [u8]) -> Result<Self, BadContent> {
+/// The variables of a file.
+pub(crate) struct MatFile {
+    variables: Vec<(String, Variable)>,
+}
+
+impl MatFile {
+    pub(crate) fn parse(file: &[u8]) -> Parsed<Self> {
         if file.starts_with(b"MATLAB 7.3") {
             return Err(bad("", "MATLAB 7.3 (HDF5)", "MATLAB v5; save with `-v7`"));
         }
@@ -51,59 +71,94 @@ impl<'a> MatFile<'a> {
         let mut elements = Elements(&file[HEADER..]);
         while !elements.0.is_empty() {
             let place = format!(", byte {}", file.len() - elements.0.len());
-            let damaged = || bad(&place, "a cut or damaged variable", "an intact MATLAB v5 file");
-            let content = match elements.next().ok_or_else(damaged)? {
-                (MATRIX, content) => Cow::Borrowed(content),
-                (COMPRESSED, content) => Cow::Owned(inflate(content).ok_or_else(damaged)?),
-                _ => continue,
-            };
-            let name = Parts::of(&content).ok_or_else(damaged)?.name;
-            variables.push((name, content));
+            let variable = elements.next().and_then(|(kind, content)| match kind {
+                COMPRESSED => inflate(content),
+                _ => variable(kind, content, true),
+            });
+            variables.push(variable.ok_or_else(|| {
+                bad(place, "a cut or damaged variable", "an intact MATLAB v5 file")
+            })?);
         }
         Ok(Self { variables })
     }
 
-    /// A numeric variable; a sparse one is made full.
-    pub(crate) fn matrix(&self, name: &str) -> Result<Matrix, BadContent> {
-        self.get(name, matrix, "a numeric matrix")
+    pub(crate) fn matrix(&self, name: &str) -> Parsed<&Matrix> {
+        let wrong = || bad(place_of(name), "something else", "a numeric matrix");
+        self.get(name)?.numbers().ok_or_else(wrong)
     }
 
-    /// A cell array of numeric matrices.
-    pub(crate) fn matrices(&self, name: &str) -> Result<Matrix<Matrix>, BadContent> {
-        self.get(name, |content| cells(content, matrix), "a cell array of numeric matrices")
-    }
-
-    /// A cell array of texts.
-    pub(crate) fn texts(&self, name: &str) -> Result<Matrix<String>, BadContent> {
-        self.get(name, |content| cells(content, text), "a cell array of texts")
-    }
-
-    fn get<T>(
+    /// A cell array with cells of one kind, which `take` takes.
+    pub(crate) fn cells<T>(
         &self,
         name: &str,
-        parse: impl Fn(&[u8]) -> Option<T>,
-        expected: &str,
-    ) -> Result<T, BadContent> {
-        if let Some((_, content)) = self.variables.iter().find(|(known, _)| known == name) {
-            let refuse = || bad(variable(name), "something else, or damaged", expected);
-            return parse(content).ok_or_else(refuse);
-        }
-        let names = self.variables.iter().map(|(name, _)| quote(name.as_bytes()));
-        let found = match &names.collect::<Vec<_>>()[..] {
-            [] => "no variable".to_owned(),
-            names => format!("only {}", names.join(", ")),
+        take: fn(&Variable) -> Option<&T>,
+    ) -> Parsed<Matrix<&T>> {
+        let wrong = || bad(place_of(name), "something else", "cells of matrices or texts");
+        let Variable::Cells(Matrix { rows, columns, values }) = self.get(name)? else {
+            return Err(wrong());
         };
-        Err(bad("", found, format_args!("a variable `{name}`")))
+        let values = values.iter().map(take).collect::<Option<_>>().ok_or_else(wrong)?;
+        Ok(Matrix { rows: *rows, columns: *columns, values })
+    }
+
+    fn get(&self, name: &str) -> Parsed<&Variable> {
+        let found = self.variables.iter().find(|(known, _)| known == name);
+        let names = self.variables.iter().map(|(name, _)| name.as_str());
+        let missing = || absent(format_args!("a variable `{name}`"), names);
+        found.map(|(_, variable)| variable).ok_or_else(missing)
     }
 }
 
-/// The elements of the variable that `packed` is.
-fn inflate(packed: &[u8]) -> Option<Vec<u8>> {
+/// The variable that `packed` is.
+fn inflate(packed: &[u8]) -> Option<(String, Variable)> {
     let limit = 8 * MAX_VALUES as u64;
     let mut bytes = Vec::new();
     ZlibDecoder::new(packed).take(limit).read_to_end(&mut bytes).ok()?;
     let (kind, content) = Elements(&bytes).next()?;
-    (kind == MATRIX).then(|| content.to_vec())
+    variable(kind, content, true)
+}
+
+/// A variable with its name; `None` if it is damaged. Only one that is not a cell itself may have cells.
+fn variable(kind: u32, content: &[u8], has_cells: bool) -> Option<(String, Variable)> {
+    let mut rest = Elements(content);
+    let (_, flags) = rest.next()?;
+    let (INT32, shape) = rest.next()? else { return None };
+    let (_, name) = rest.next()?;
+    let ([class, flags, ..], [rows, columns], MATRIX) = (flags, &integers(shape)[..], kind) else {
+        return None;
+    };
+    let (rows, columns, is_complex) = (*rows, *columns, flags & 8 != 0);
+    let count = rows.checked_mul(columns)?;
+    let variable = match class {
+        1 if has_cells => {
+            let cell = |_| {
+                let (kind, content) = rest.next()?;
+                Some(variable(kind, content, false)?.1)
+            };
+            let values = (0..count).map(cell).collect::<Option<_>>()?;
+            Variable::Cells(Matrix { rows, columns, values })
+        }
+        4 => Variable::Text(text(rest.next()?)?),
+        5..=15 if !is_complex => {
+            let values = match class {
+                5 => sparse(rest, rows, columns)?,
+                _ => numbers(rest.next()?)?,
+            };
+            let matrix = Matrix { rows, columns, values };
+            Variable::Numbers(Some(matrix).filter(|matrix| matrix.values.len() == count)?)
+        }
+        _ => Variable::Other,
+    };
+    Some((String::from_utf8_lossy(name).into_owned(), variable))
+}
+
+/// Characters, stored as UTF-8, UTF-16 or plain numbers.
+fn text((kind, content): (u32, &[u8])) -> Option<String> {
+    if kind == UTF8 {
+        return Some(String::from_utf8_lossy(content).into_owned());
+    }
+    let units = numbers((kind, content))?.into_iter().map(|unit| unit as u16);
+    Some(String::from_utf16_lossy(&units.collect::<Vec<u16>>()))
 }
 
 /// Elements, one after the other. Every length is checked before it is believed.
@@ -133,72 +188,6 @@ fn word(bytes: &[u8]) -> u32 {
 
 fn integers(bytes: &[u8]) -> Vec<usize> {
     bytes.chunks_exact(4).map(|bytes| word(bytes) as usize).collect()
-}
-
-/// The leading parts of a variable, and the elements after them.
-struct Parts<'a> {
-    class: u8,
-    is_complex: bool,
-    rows: usize,
-    /// All dimensions but the first, multiplied.
-    columns: usize,
-    name: String,
-    rest: Elements<'a>,
-}
-
-impl<'a> Parts<'a> {
-    fn of(content: &'a [u8]) -> Option<Self> {
-        let mut rest = Elements(content);
-        let (_, flags) = rest.next()?;
-        let (kind, shape) = rest.next()?;
-        let (_, name) = rest.next()?;
-        let shape = integers(shape);
-        let [rows, columns @ ..] = &shape[..] else { return None };
-        let columns = columns.iter().try_fold(1usize, |product, &n| product.checked_mul(n))?;
-        (kind == INT32 && shape.len() > 1 && flags.len() >= 4).then(|| Self {
-            class: flags[0],
-            is_complex: flags[1] & 8 != 0,
-            rows: *rows,
-            columns,
-            name: String::from_utf8_lossy(name).into_owned(),
-            rest,
-        })
-    }
-}
-
-/// A numeric matrix, or a sparse one; `None` if it is neither or damaged.
-fn matrix(content: &[u8]) -> Option<Matrix> {
-    let Parts { class, is_complex, rows, columns, mut rest, .. } = Parts::of(content)?;
-    let values = match class {
-        5 => sparse(rest, rows, columns)?,
-        6..=15 => numbers(rest.next()?)?,
-        _ => return None,
-    };
-    let fits = !is_complex && rows.checked_mul(columns) == Some(values.len());
-    fits.then_some(Matrix { rows, columns, values })
-}
-
-/// A cell array.
-fn cells<T>(content: &[u8], parse: fn(&[u8]) -> Option<T>) -> Option<Matrix<T>> {
-    let Parts { class: 1, rows, columns, mut rest, .. } = Parts::of(content)? else { return None };
-    let cell = |_| {
-        let (kind, content) = rest.next()?;
-        if kind == MATRIX { parse(content) } else { None }
-    };
-    let values = (0..rows.checked_mul(columns)?).map(cell).collect::<Option<_>>()?;
-    Some(Matrix { rows, columns, values })
-}
-
-/// Characters, stored as UTF-8, UTF-16 or plain numbers.
-fn text(content: &[u8]) -> Option<String> {
-    let Parts { class: 4, mut rest, .. } = Parts::of(content)? else { return None };
-    match rest.next()? {
-        (UTF8, text) => Some(String::from_utf8_lossy(text).into_owned()),
-        element => {
-            let units = numbers(element)?.into_iter().map(|unit| unit as u16);
-            Some(String::from_utf16_lossy(&units.collect::<Vec<u16>>()))
-        }
-    }
 }
 
 /// MATLAB stores numbers in the smallest type that fits.

@@ -4,7 +4,6 @@
 //! reads and unpacks them. A parser turns bytes into `Samples`, and `Dataset::new` checks and numbers
 //! the classes. [`load_files`] does the same with the user's own files. [`split`] divides what was read.
 
-mod binalpha;
 mod chg;
 mod cifar10;
 mod content;
@@ -19,21 +18,21 @@ mod images;
 mod libsvm;
 pub mod manifest;
 mod mat;
-mod newsgroups;
 mod npy;
 mod numbers;
 mod options;
 #[cfg(feature = "deep")]
 pub(crate) mod pth;
 pub mod registry;
+mod roweis;
 pub mod split;
 mod store;
 mod validation;
 
 pub use download::Progress;
 pub use encoder::{Backbone, Conventions, Encoder, EncoderSpec};
-pub(crate) use error::bad;
 pub use error::{BadContent, DataError};
+pub(crate) use error::{Parsed, bad};
 pub use files::{FileFormat, FilesSpec, load_files};
 pub use images::Images;
 pub use options::{DatasetOptions, DatasetSpec, EvaluateOn};
@@ -78,6 +77,8 @@ pub struct Dataset {
     pub images: Option<Arc<Images>>,
     /// Samples at the end that are neither for training nor for testing, where they were asked for.
     pub validation: Option<Validation>,
+    /// The validation samples of the source, until they are asked for.
+    pub(crate) validation_part: Option<Box<Samples>>,
     /// What made `x` of the images.
     pub encoder: Option<Encoder>,
     /// Remarks for the report, such as a class count that differs from the paper's.
@@ -93,6 +94,8 @@ pub(crate) struct Samples {
     pub images: Option<Images>,
     /// For data with its own split: the first this many samples are for training.
     pub train: Option<usize>,
+    /// Samples apart from the others, which are for training and testing.
+    pub validation: Option<Box<Samples>>,
     /// Remarks for the report.
     pub notes: Vec<String>,
 }
@@ -108,7 +111,7 @@ impl Samples {
     }
 
     /// The samples of `self`, then those of `other`; narrower rows are widened with zeros.
-    pub(crate) fn join(mut self, other: Self) -> Result<Self, BadContent> {
+    pub(crate) fn join(mut self, other: Self) -> Parsed<Self> {
         let (first, rows) = (self.x.nrows(), self.x.nrows() + other.x.nrows());
         let mut x = zeros(rows, self.x.ncols().max(other.x.ncols()))?;
         x.slice_mut(s![..first, ..self.x.ncols()]).assign(&self.x);
@@ -122,7 +125,7 @@ impl Samples {
     }
 
     /// Refuses what no method could be fitted on: no rows, too few labels, values that are not finite.
-    fn check(&self) -> Result<(), BadContent> {
+    fn check(&self) -> Parsed<()> {
         let ((rows, dims), labels) = (self.x.dim(), self.labels.len());
         if rows == 0 || dims == 0 && self.images.is_none() {
             let found = format!("{rows} samples of {dims} features");
@@ -143,7 +146,7 @@ impl Samples {
 }
 
 /// A matrix of zeros, or an error where its size is beyond reason or memory.
-pub(crate) fn zeros(rows: usize, dims: usize) -> Result<Array2<f64>, BadContent> {
+pub(crate) fn zeros(rows: usize, dims: usize) -> Parsed<Array2<f64>> {
     let most = most_values();
     let mut values = Vec::new();
     let count = rows.checked_mul(dims).filter(|count| *count <= most);
@@ -161,35 +164,54 @@ pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
 }
 
 impl Dataset {
-    /// Numbers the classes, checks what every method relies on, and hashes. Errors name `path`, or `test`
-    /// where a test sample is wrong.
-    pub(crate) fn new(
-        name: &str,
-        samples: Samples,
-        path: &Path,
-        test: &Path,
-    ) -> Result<Self, DataError> {
-        samples.check().map_err(|bad| bad.in_file(path))?;
-        let Samples { x, labels, images, train, notes } = samples;
+    /// Numbers the classes, checks what every method relies on, and hashes. Errors name the first of `files`,
+    /// or the second where a test sample is wrong.
+    pub(crate) fn new(name: &str, samples: Samples, files: [&Path; 2]) -> Result<Self, DataError> {
+        samples.check().map_err(|bad| bad.in_file(files[0]))?;
+        let Samples { x, labels, images, train, validation, notes } = samples;
         let (classes, y) = number_classes(&labels);
-        check_classes(&classes, &y, path, train.map(|train| (train, test)))?;
-        let content = content_hash(&x, &y, &classes);
-        let hash = match &images {
-            None => content,
-            Some(images) => hex(&Sha256::digest(images.hash()? + &content)),
-        };
-        Ok(Self {
+        let mut dataset = Self {
             name: name.to_owned(),
             x,
             y,
             classes,
-            hash,
+            hash: String::new(),
             fixed_train: train,
             images: images.map(Arc::new),
             validation: None,
+            validation_part: validation,
             encoder: None,
             notes,
-        })
+        };
+        dataset.check_classes(files)?;
+        let content = content_hash(&dataset.x, &dataset.y, &dataset.classes);
+        dataset.hash = match &dataset.images {
+            None => content,
+            Some(images) => hex(&Sha256::digest(images.hash()? + &content)),
+        };
+        Ok(dataset)
+    }
+
+    /// Refuses a single class, a class without training samples, and a class of one sample.
+    fn check_classes(&self, [path, test]: [&Path; 2]) -> Result<(), DataError> {
+        let class_with = |y: &[usize], count| {
+            let counts = counts(y, self.classes.len());
+            counts.iter().position(|&found| found == count).map(|class| &self.classes[class])
+        };
+        let refuse = |path, found: String, expected| Err(bad("", found, expected).in_file(path));
+        if let [only] = &self.classes[..] {
+            return refuse(path, format!("only one class, `{only}`"), "at least two classes");
+        }
+        let train = self.fixed_train.unwrap_or(self.y.len()).min(self.y.len());
+        if let Some(class) = class_with(&self.y[..train], 0) {
+            let found = format!("class `{class}`, of which there is no training sample");
+            return refuse(test, found, "no class but those of the training samples");
+        }
+        if let Some(class) = class_with(&self.y, 1) {
+            let found = format!("a single sample of class `{class}`");
+            return refuse(path, found, "at least two samples of every class");
+        }
+        Ok(())
     }
 
     /// The samples at `indices`, as if they had been read alone.
@@ -199,6 +221,7 @@ impl Dataset {
             labels: indices.iter().map(|&i| self.classes[self.y[i]].clone()).collect(),
             images: self.images.as_ref().map(|images| images.select(indices)),
             train: None,
+            validation: self.validation_part.clone(),
             notes: self.notes.clone(),
         }
     }
@@ -236,7 +259,10 @@ pub(crate) fn counts(y: &[usize], classes: usize) -> Vec<usize> {
 /// Classes in order and the class of each sample. Labels that are all numbers are sorted as numbers
 /// and written in one way (`1`, `+1` and `1.0` are the same class); others are sorted as text.
 fn number_classes(labels: &[String]) -> (Vec<String>, Vec<usize>) {
-    match labels.iter().map(|label| finite(label)).collect::<Option<Vec<f64>>>() {
+    // Adding zero turns -0 into 0.
+    let number =
+        |label: &String| label.parse().ok().filter(|n: &f64| n.is_finite()).map(|n| n + 0.0);
+    match labels.iter().map(number).collect::<Option<Vec<f64>>>() {
         Some(numbers) => {
             let (classes, y) = distinct(&numbers, f64::total_cmp);
             (classes.iter().map(f64::to_string).collect(), y)
@@ -253,41 +279,6 @@ fn distinct<T: Clone>(items: &[T], compare: fn(&T, &T) -> Ordering) -> (Vec<T>, 
     let place = |item| sorted.partition_point(|other| compare(other, item).is_lt());
     let places = items.iter().map(place).collect();
     (sorted, places)
-}
-
-/// The label as a finite number, with zero unsigned.
-fn finite(label: &str) -> Option<f64> {
-    let number: f64 = label.parse().ok()?;
-    number.is_finite().then_some(number + 0.0)
-}
-
-/// Refuses a single class, a class without training samples, and a class of one sample. `split` has the
-/// number of training samples and the file of the test samples.
-fn check_classes(
-    classes: &[String],
-    y: &[usize],
-    path: &Path,
-    split: Option<(usize, &Path)>,
-) -> Result<(), DataError> {
-    if let [only] = classes {
-        let found = format!("only one class, `{only}`");
-        return Err(bad("", found, "at least two classes").in_file(path));
-    }
-    let class_with = |y: &[usize], count| {
-        let class = counts(y, classes.len()).iter().position(|&found| found == count)?;
-        Some(&classes[class])
-    };
-    if let Some((train, test)) = split
-        && let Some(class) = class_with(&y[..train.min(y.len())], 0)
-    {
-        let found = format!("class `{class}`, of which there is no training sample");
-        return Err(bad("", found, "no class but those of the training samples").in_file(test));
-    }
-    if let Some(class) = class_with(y, 1) {
-        let found = format!("a single sample of class `{class}`");
-        return Err(bad("", found, "at least two samples of every class").in_file(path));
-    }
-    Ok(())
 }
 
 /// SHA-256 over shape, values (row by row, as little-endian `f64`) and labels.
@@ -313,11 +304,7 @@ fn content_hash(x: &Array2<f64>, y: &[usize], classes: &[String]) -> String {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -330,7 +317,7 @@ mod tests {
     }
 
     fn dataset(labels: &[&str]) -> Result<Dataset, DataError> {
-        Dataset::new("t", samples(labels), Path::new("t"), Path::new("t"))
+        Dataset::new("t", samples(labels), [Path::new("t"); 2])
     }
 
     #[test]
@@ -356,7 +343,7 @@ mod tests {
         assert_ne!(base.hash, dataset(&["1", "1", "3", "3"]).unwrap().hash);
         let mut other = samples(&["1", "1", "2", "2"]);
         other.x[[0, 0]] = 1e-300;
-        let other = Dataset::new("t", other, Path::new("t"), Path::new("t")).unwrap();
+        let other = Dataset::new("t", other, [Path::new("t"); 2]).unwrap();
         assert_ne!(base.hash, other.hash);
     }
 
@@ -364,7 +351,7 @@ mod tests {
     fn a_test_class_must_be_in_the_training_part() {
         let refused = |labels: &[&str], train| {
             let samples = Samples { train: Some(train), ..samples(labels) };
-            let outcome = Dataset::new("t", samples, Path::new("train"), Path::new("test"));
+            let outcome = Dataset::new("t", samples, [Path::new("train"), Path::new("test")]);
             outcome.unwrap_err().to_string()
         };
         // One sample of it or two: the test file is to blame.

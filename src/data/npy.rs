@@ -4,26 +4,28 @@
 //! Read here rather than by a crate because features of networks are commonly stored as `float16`,
 //! and because nothing may be allocated that the file is too short to fill.
 
-use std::io::{Cursor, Read};
-
 use ndarray::{Array2, ShapeBuilder};
-use zip::ZipArchive;
+use serde::Deserialize;
 
-use super::error::{BadContent, bad, quote, variable};
+use super::content::{open_zip, zip_entry};
+use super::error::{BadContent, Parsed, absent, bad, place_of, quote};
 use super::numbers::{Kind, decode};
 use super::{MAX_VALUES, Samples};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// Most bytes of a header.
+const LONGEST_HEADER: usize = 1 << 16;
 /// Names of the arrays in an `.npz` archive.
 const SAMPLES: [&str; 4] = ["x", "X", "data", "features"];
 const LABELS: [&str; 4] = ["y", "Y", "labels", "target"];
 
 /// Samples in rows; dimensions beyond the first are flattened.
-pub(crate) fn matrix(file: &[u8]) -> Result<Array2<f64>, BadContent> {
+pub(crate) fn matrix(file: &[u8]) -> Parsed<Array2<f64>> {
     let array = Array::parse(file)?;
-    let (rows, dims) = match array.shape[..] {
+    let Header { fortran_order, shape, .. } = &array.header;
+    let (rows, dims) = match shape[..] {
         [rows, dims] => (rows, dims),
-        [rows, ref rest @ ..] if !rest.is_empty() && !array.fortran => {
+        [rows, ref rest @ ..] if !rest.is_empty() && !fortran_order => {
             (rows, rest.iter().product())
         }
         _ => return Err(array.refuse("samples in rows, an array of two dimensions")),
@@ -31,15 +33,15 @@ pub(crate) fn matrix(file: &[u8]) -> Result<Array2<f64>, BadContent> {
     if rows.saturating_mul(dims) > MAX_VALUES {
         return Err(array.refuse(&format!("at most {MAX_VALUES} values")));
     }
-    Array2::from_shape_vec((rows, dims).set_f(array.fortran), array.numbers()?)
+    Array2::from_shape_vec((rows, dims).set_f(*fortran_order), array.numbers()?)
         .map(|x| x.as_standard_layout().into_owned())
         .map_err(|error| array.refuse(&error.to_string()))
 }
 
 /// One label per sample.
-pub(crate) fn labels(file: &[u8]) -> Result<Vec<String>, BadContent> {
+pub(crate) fn labels(file: &[u8]) -> Parsed<Vec<String>> {
     let array = Array::parse(file)?;
-    if array.shape.iter().filter(|&&n| n != 1).count() > 1 {
+    if array.header.shape.iter().filter(|&&n| n != 1).count() > 1 {
         return Err(array.refuse("one label per sample, an array of one dimension"));
     }
     if let Values::Text(_) = array.values {
@@ -56,53 +58,38 @@ pub(crate) fn labels(file: &[u8]) -> Result<Vec<String>, BadContent> {
 }
 
 /// Samples as `x` and labels as `y` of an `.npz` archive, or under one of their usual other names.
-pub(crate) fn archive(file: &[u8]) -> Result<Samples, BadContent> {
-    let mut archive = ZipArchive::new(Cursor::new(file)).map_err(|error| {
-        let found = format!("a file that is not a zip archive ({error})");
-        bad("", found, "an .npz archive")
-    })?;
-    let x = member(&mut archive, &SAMPLES, matrix)?;
-    let labels = member(&mut archive, &LABELS, labels)?;
-    Ok(Samples::new(x, labels))
+pub(crate) fn archive(file: &[u8]) -> Parsed<Samples> {
+    Ok(Samples::new(member(file, &SAMPLES, matrix)?, member(file, &LABELS, labels)?))
 }
 
 /// The first array of the archive that has one of `names`.
-fn member<T>(
-    archive: &mut ZipArchive<Cursor<&[u8]>>,
-    names: &[&str],
-    parse: fn(&[u8]) -> Result<T, BadContent>,
-) -> Result<T, BadContent> {
-    let places = names.iter().map(|name| (name, archive.index_for_name(&format!("{name}.npy"))));
-    let Some((name, place)) = { places }.find_map(|(name, place)| Some((name, place?))) else {
-        let quoted = |name: &str| format!("`{}`", name.trim_end_matches(".npy"));
-        let mut present: Vec<_> = archive.file_names().take(20).map(quoted).collect();
-        present.sort();
-        let found = match &present[..] {
-            [] => "no array".to_owned(),
-            _ => format!("only {}", present.join(", ")),
-        };
-        let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
-        return Err(bad("", found, format_args!("an array called {}", names.join(" or "))));
+fn member<T>(file: &[u8], names: &[&str], parse: fn(&[u8]) -> Parsed<T>) -> Parsed<T> {
+    let mut archive = open_zip(file, "an .npz archive")?;
+    let is_there = |name: &&&str| archive.index_for_name(&format!("{name}.npy")).is_some();
+    let Some(name) = names.iter().find(is_there) else {
+        let wanted = format!("an array called `{}`", names.join("` or `"));
+        let present = archive.file_names().map(|name| name.trim_end_matches(".npy"));
+        return Err(absent(wanted, present));
     };
-    // The size in the archive's directory is only a claim: read on, but never past the limit.
-    let limit = 8 * MAX_VALUES as u64;
-    let mut bytes = Vec::new();
-    let entry = archive.by_index(place).map_err(std::io::Error::from);
-    entry.and_then(|entry| entry.take(limit).read_to_end(&mut bytes)).map_err(|error| {
-        let found = format!("damaged data ({error})");
-        bad(variable(name), found, "an intact archive")
-    })?;
-    parse(&bytes).map_err(|bad| bad.at(variable(name)))
+    let bytes = zip_entry(&mut archive, &format!("{name}.npy"))?;
+    parse(&bytes).map_err(|bad| bad.at(place_of(name)))
+}
+
+/// What the values of an array are.
+#[derive(Deserialize)]
+struct Header {
+    descr: String,
+    fortran_order: bool,
+    shape: Vec<usize>,
 }
 
 /// An array of any supported type.
 struct Array<'a> {
+    header: Header,
     values: Values,
     /// Bytes of a value.
     width: usize,
     big_endian: bool,
-    fortran: bool,
-    shape: Vec<usize>,
     bytes: &'a [u8],
 }
 
@@ -114,35 +101,29 @@ enum Values {
 
 impl<'a> Array<'a> {
     /// Reads the header and checks that the values are all there.
-    fn parse(file: &'a [u8]) -> Result<Self, BadContent> {
+    fn parse(file: &'a [u8]) -> Parsed<Self> {
         let (header, bytes) = split_header(file)?;
-        let refuse = |found: String, expected: &str| bad("", found, expected);
-        let value = |key: &str| {
-            let missing = || refuse(format!("a header without `{key}`"), "a complete header");
-            value_of(header, key).ok_or_else(missing)
-        };
-        let descr = value("descr")?;
-        let (values, width, big_endian) = element(descr).ok_or_else(|| {
-            let found = format!("values of type {}", quote(descr.as_bytes()));
-            refuse(found, "float16, float32, float64, an integer, bool or text type")
+        // A Python dictionary is YAML but for the brackets of its tuples.
+        let yaml = header.replace('(', "[").replace(')', "]");
+        let header: Header = serde_saphyr::from_str(&yaml).map_err(|_| {
+            let found = format!("header {}", quote(header.as_bytes()));
+            bad("", found, "`descr`, `fortran_order` and `shape` of an array")
         })?;
-        let fortran = value("fortran_order")? == "True";
-        let tuple = value("shape")?;
-        let shape = dimensions(tuple).ok_or_else(|| {
-            refuse(format!("shape {}", quote(tuple.as_bytes())), "a tuple of whole numbers")
+        let (values, width, big_endian) = element(&header.descr).ok_or_else(|| {
+            let found = format!("values of type {}", quote(header.descr.as_bytes()));
+            bad("", found, "float16, float32, float64, an integer, bool or text type")
         })?;
-        let wanted = shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
+        let wanted = header.shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
         if wanted != Some(bytes.len()) {
             let wanted = wanted.map_or_else(|| "more than fit".to_owned(), |n| n.to_string());
             let found = format!("{} bytes of values", bytes.len());
-            let expected = format!("{wanted} for shape {shape:?} of {width} bytes each");
-            let place = format!(", byte {}", file.len() - bytes.len());
-            return Err(bad(place, found, expected));
+            let expected = format!("{wanted} for shape {:?} of {width} bytes each", header.shape);
+            return Err(bad(format!(", byte {}", file.len() - bytes.len()), found, expected));
         }
-        Ok(Self { values, width, big_endian, fortran, shape, bytes })
+        Ok(Self { header, values, width, big_endian, bytes })
     }
 
-    fn numbers(&self) -> Result<Vec<f64>, BadContent> {
+    fn numbers(&self) -> Parsed<Vec<f64>> {
         match self.values {
             Values::Numbers(kind) => Ok(decode(kind, self.width, self.big_endian, self.bytes)),
             Values::Text(_) => Err(bad("", "text", "numbers")),
@@ -163,12 +144,12 @@ impl<'a> Array<'a> {
 
     /// An error about the shape.
     fn refuse(&self, expected: &str) -> BadContent {
-        bad("", format_args!("an array of shape {:?}", self.shape), expected)
+        bad("", format_args!("an array of shape {:?}", self.header.shape), expected)
     }
 }
 
 /// The header's text and the bytes of the values.
-fn split_header(file: &[u8]) -> Result<(&str, &[u8]), BadContent> {
+fn split_header(file: &[u8]) -> Parsed<(&str, &[u8])> {
     let Some(rest) = file.strip_prefix(MAGIC) else {
         let found = quote(&file[..file.len().min(MAGIC.len())]);
         return Err(bad("", found, "the magic bytes of a NumPy array"));
@@ -176,32 +157,15 @@ fn split_header(file: &[u8]) -> Result<(&str, &[u8]), BadContent> {
     let (length, rest) = match rest {
         [1, _, a, b, rest @ ..] => (u32::from_le_bytes([*a, *b, 0, 0]), rest),
         [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
-        [version, ..] if !(1..=3).contains(version) => {
-            return Err(bad("", format_args!("version {version}"), "version 1, 2 or 3"));
-        }
-        _ => (1, &[][..]),
+        _ => (u32::MAX, rest),
     };
-    let Some((text, values)) = rest.split_at_checked(length as usize) else {
-        return Err(bad("", "the end of the file in its header", "a complete file"));
-    };
+    let cut =
+        rest.split_at_checked(length as usize).filter(|(text, _)| text.len() <= LONGEST_HEADER);
+    let (text, values) = cut.ok_or_else(|| {
+        bad("", "the end of the file in its header", "a complete file of version 1, 2 or 3")
+    })?;
     let text = str::from_utf8(text).map_err(|_| bad("", quote(text), "a header of plain text"))?;
     Ok((text, values))
-}
-
-/// The text of `key`'s value in a Python dictionary: a quoted string's inside, a tuple's inside, or
-/// a bare word.
-fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
-    let after = ['\'', '"'].iter().find_map(|quote| {
-        let (_, after) = header.split_once(&format!("{quote}{key}{quote}"))?;
-        after.trim_start().strip_prefix(':')
-    });
-    let after = after?.trim_start();
-    let end = match after.chars().next()? {
-        open @ ('\'' | '"') => open,
-        '(' => ')',
-        _ => return after.split([',', '}']).next().map(str::trim),
-    };
-    after[1..].split_once(end).map(|(value, _)| value)
 }
 
 /// What a type such as `<f8` is: the values, the bytes of each, and whether they are big-endian.
@@ -226,11 +190,6 @@ fn element(descr: &str) -> Option<(Values, usize, bool)> {
     Some((values, width, big_endian))
 }
 
-fn dimensions(tuple: &str) -> Option<Vec<usize>> {
-    let parts = tuple.split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts.map(|part| part.parse().ok()).collect()
-}
-
 #[cfg(test)]
 pub(crate) use tests::npy;
 
@@ -239,7 +198,7 @@ mod tests {
     use super::*;
     use ndarray::array;
     use proptest::prelude::*;
-    use std::io::Write;
+    use std::io::{Cursor, Write};
     use std::path::Path;
 
     /// A version 1 file as NumPy writes it.

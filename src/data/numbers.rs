@@ -13,23 +13,21 @@ pub(crate) enum Kind {
 
 /// The numbers in `bytes`, `width` bytes each, at most 8.
 pub(crate) fn decode(kind: Kind, width: usize, big_endian: bool, bytes: &[u8]) -> Vec<f64> {
+    // Shifting there and back copies the sign into the upper bytes.
+    let unused = 64 - 8 * width;
     let number = |chunk: &[u8]| {
         let mut word = [0; 8];
         word[..width].copy_from_slice(chunk);
         if big_endian {
             word[..width].reverse();
         }
-        let [a, b, c, d, ..] = word;
+        let bits = u64::from_le_bytes(word);
         match (kind, width) {
-            (Kind::Float, 2) => f16::from_le_bytes([a, b]).to_f64(),
-            (Kind::Float, 4) => f64::from(f32::from_le_bytes([a, b, c, d])),
-            (Kind::Float, _) => f64::from_le_bytes(word),
-            (Kind::Unsigned, _) => u64::from_le_bytes(word) as f64,
-            (Kind::Signed, _) => {
-                // Shifting there and back copies the sign into the upper bytes.
-                let unused = 64 - 8 * width;
-                (i64::from_le_bytes(word) << unused >> unused) as f64
-            }
+            (Kind::Float, 2) => f16::from_bits(bits as u16).to_f64(),
+            (Kind::Float, 4) => f64::from(f32::from_bits(bits as u32)),
+            (Kind::Float, _) => f64::from_bits(bits),
+            (Kind::Unsigned, _) => bits as f64,
+            (Kind::Signed, _) => ((bits << unused) as i64 >> unused) as f64,
         }
     };
     bytes.chunks_exact(width).map(number).collect()

@@ -1,7 +1,5 @@
 //! A dataset as an experiment names it.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +14,9 @@ pub enum DatasetSpec {
 
 impl DatasetSpec {
     /// The name shown in tables, unique within an experiment.
-    pub fn name(&self) -> Cow<'_, str> {
+    pub fn name(&self) -> String {
         match self {
-            Self::Registered { name, .. } => name.into(),
+            Self::Registered { name, .. } => name.clone(),
             Self::Files(files) => files.name(),
         }
     }

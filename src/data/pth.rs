@@ -2,202 +2,191 @@
 //! of the dictionary and one file for the bytes of each storage.
 //!
 //! A pickle is a program for a stack machine. This reader executes only the instructions that such
-//! dictionaries need, and never calls anything. Values do not nest and share their contents, so the memory
-//! a program takes is proportional to its length: a hostile file does no harm.
+//! dictionaries need, and never calls anything. All values are in one list and contain each other by number,
+//! so the memory a program takes is proportional to its length: a hostile file does no harm.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Cursor, Read};
-use std::rc::Rc;
 
-use zip::ZipArchive;
+use safetensors::tensor::Dtype;
+
+use super::content::{open_zip, zip_entry};
+use super::error::{Parsed, bad};
 
 /// A tensor of a `.pth` file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PthTensor {
-    pub precision: Precision,
-    pub shape: Vec<i64>,
+    pub dtype: Dtype,
+    pub shape: Vec<usize>,
     /// The values, row by row, in the byte order of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Floating-point types and their widths in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    Half = 2,
-    Single = 4,
-    Double = 8,
-}
+const EXPECTED: &str = "an archive that torch.save wrote";
 
-/// Most bytes that are unpacked of one entry.
-const LARGEST: u64 = 4 << 30;
-
-/// What lies on the stack.
-#[derive(Clone, Debug)]
-enum Value {
-    Mark,
-    Number(i64),
-    Text(Rc<str>),
-    /// `module name`.
-    Global(Rc<str>),
-    /// A tuple of numbers.
-    Numbers(Rc<[i64]>),
-    /// Another tuple; what is nested in it is `Other`, unless it is of numbers.
-    Tuple(Rc<[Value]>),
-    /// Type and file of a storage.
-    Storage(Rc<str>, Rc<str>),
-    Tensor(Rc<Stored>),
-    /// The tensors of a dictionary. It is never copied.
-    Tensors(Vec<(Rc<str>, Rc<Stored>)>),
-    /// What no tensor needs.
-    Other,
-}
-
-/// Where the values of a tensor are.
-#[derive(Debug)]
-struct Stored {
-    /// Type and file of the storage.
-    kind: Rc<str>,
-    file: Rc<str>,
-    offset: usize,
-    shape: Rc<[i64]>,
-    stride: Rc<[i64]>,
-}
-
-/// The floating-point tensors of the archive in `bytes`, by name; or what was found instead of an
-/// archive that `torch.save` wrote.
-pub fn tensors(bytes: &[u8]) -> Result<BTreeMap<String, PthTensor>, String> {
-    let mut archive =
-        ZipArchive::new(Cursor::new(bytes)).map_err(|error| format!("no zip archive ({error})"))?;
+/// The floating-point tensors of the archive in `bytes`, by name.
+pub(crate) fn tensors(bytes: &[u8]) -> Parsed<BTreeMap<String, PthTensor>> {
+    let refuse = |found: String| bad("", found, EXPECTED);
+    let mut archive = open_zip(bytes, EXPECTED)?;
     let folder = archive.file_names().find_map(|name| name.strip_suffix("data.pkl"));
-    let folder = folder.filter(|name| name.ends_with('/')).ok_or("no data.pkl")?.to_owned();
-    let program = unpack(&mut archive, &format!("{folder}data.pkl"))?;
-    let Some(Value::Tensors(places)) = Machine::new(&program).run() else {
-        return Err("a data.pkl that is not a dictionary of tensors".to_owned());
-    };
-    let mut storages: HashMap<Rc<str>, Vec<u8>> = HashMap::new();
+    let folder = folder.filter(|name| name.ends_with('/'));
+    let folder = folder.ok_or_else(|| refuse("no data.pkl".to_owned()))?.to_owned();
+    let program = zip_entry(&mut archive, &format!("{folder}data.pkl"))?;
+    let places = Machine::new(&program)
+        .tensors()
+        .ok_or_else(|| refuse("a data.pkl that is not a dictionary of tensors".to_owned()))?;
+    let mut storages: HashMap<&str, Vec<u8>> = HashMap::new();
     let mut found = BTreeMap::new();
     for (name, stored) in places {
-        let precision = match &*stored.kind {
-            "torch HalfStorage" => Precision::Half,
-            "torch FloatStorage" => Precision::Single,
-            "torch DoubleStorage" => Precision::Double,
+        let dtype = match stored.kind {
+            "torch\nHalfStorage" => Dtype::F16,
+            "torch\nFloatStorage" => Dtype::F32,
+            "torch\nDoubleStorage" => Dtype::F64,
             _ => continue,
         };
-        if !storages.contains_key(&stored.file) {
-            let bytes = unpack(&mut archive, &format!("{folder}data/{}", stored.file))?;
-            storages.insert(stored.file.clone(), bytes);
+        if !storages.contains_key(stored.file) {
+            let bytes = zip_entry(&mut archive, &format!("{folder}data/{}", stored.file))?;
+            storages.insert(stored.file, bytes);
         }
-        let bytes = view(&storages[&stored.file], precision as usize, &stored)
-            .ok_or_else(|| format!("too few values for tensor `{name}`"))?;
-        let tensor = PthTensor { precision, shape: stored.shape.to_vec(), bytes: bytes.to_vec() };
-        found.insert(name.to_string(), tensor);
+        let bytes = stored
+            .view(&storages[stored.file], dtype.size())
+            .ok_or_else(|| refuse(format!("too few values for tensor `{name}`")))?;
+        let tensor = PthTensor { dtype, shape: stored.shape, bytes: bytes.to_vec() };
+        found.insert(name.to_owned(), tensor);
     }
     Ok(found)
 }
 
-fn unpack(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let entry = archive.by_name(name).map_err(io::Error::from);
-    let read = entry.and_then(|entry| entry.take(LARGEST).read_to_end(&mut bytes));
-    read.map_err(|error| format!("no readable entry `{name}` ({error})"))?;
-    Ok(bytes)
+/// Where the values of a tensor are.
+#[derive(Debug)]
+struct Stored<'a> {
+    /// Type and file of the storage.
+    kind: &'a str,
+    file: &'a str,
+    offset: usize,
+    shape: Vec<usize>,
+    stride: Vec<usize>,
 }
 
-/// The contiguous part of a storage, of values of `width` bytes; `None` if it is too short or not contiguous.
-fn view<'a>(bytes: &'a [u8], width: usize, tensor: &Stored) -> Option<&'a [u8]> {
-    let Stored { offset, shape, stride, .. } = tensor;
-    let mut step = 1_i64;
-    for (size, stride) in shape.iter().zip(&**stride).rev() {
-        if *size < 0 || (*size > 1 && *stride != step) {
-            return None;
+impl Stored<'_> {
+    /// The tensor's part of its storage, of values of `width` bytes; `None` if that is too short or not
+    /// contiguous.
+    fn view<'b>(&self, storage: &'b [u8], width: usize) -> Option<&'b [u8]> {
+        let mut count = 1_usize;
+        for (&size, &stride) in self.shape.iter().zip(&self.stride).rev() {
+            if size > 1 && stride != count {
+                return None;
+            }
+            count = count.checked_mul(size)?;
         }
-        step = step.checked_mul(*size)?;
+        let start = self.offset.checked_mul(width)?;
+        let end = start.checked_add(count.checked_mul(width)?)?;
+        storage.get(start..end).filter(|_| self.shape.len() == self.stride.len())
     }
-    let start = offset.checked_mul(width)?;
-    let end = start.checked_add(usize::try_from(step).ok()?.checked_mul(width)?)?;
-    bytes.get(start..end).filter(|_| shape.len() == stride.len())
+}
+
+/// The number of a value in [`Machine::values`].
+type Id = usize;
+
+#[derive(Debug)]
+enum Value<'a> {
+    Number(usize),
+    /// A text, or the module and name of a function or type.
+    Text(&'a str),
+    /// A tuple or list; a dictionary, keys and values in turns; or a call, function and arguments.
+    Items(Vec<Id>),
+    /// What no tensor needs.
+    Other,
 }
 
 /// The stack machine.
+#[derive(Default)]
 struct Machine<'a> {
     /// What is left of it.
     program: &'a [u8],
-    stack: Vec<Value>,
-    memo: HashMap<u32, Value>,
+    values: Vec<Value<'a>>,
+    stack: Vec<Id>,
+    /// Heights of the stack.
+    marks: Vec<usize>,
+    memo: HashMap<usize, Id>,
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a [u8]) -> Self {
-        Self { program, stack: Vec::new(), memo: HashMap::new() }
+        Self { program, ..Self::default() }
     }
 
-    /// What is left on the stack; `None` where an instruction is unknown or lacks its operands.
-    fn run(mut self) -> Option<Value> {
+    /// The tensors of the dictionary that the program makes; `None` where an instruction is unknown or lacks
+    /// its operands.
+    fn tensors(mut self) -> Option<Vec<(&'a str, Stored<'a>)>> {
+        let dictionary = self.run()?;
+        let pairs = self.items(dictionary)?.chunks_exact(2);
+        Some(pairs.filter_map(|pair| Some((self.text(pair[0])?, self.tensor(pair[1])?))).collect())
+    }
+
+    /// The value that the program leaves on the stack.
+    fn run(&mut self) -> Option<Id> {
         loop {
-            let [instruction] = self.take()?;
+            let instruction = self.bytes(1)?[0];
             match instruction {
                 b'.' => return self.stack.pop(),
-                0x80 => {
-                    self.bytes(1)?;
-                }
+                0x80 => _ = self.bytes(1)?,
+                b'(' => self.marks.push(self.stack.len()),
                 b'q' | b'r' => {
-                    let slot = self.slot(instruction == b'r')?;
-                    let value = match self.stack.last()? {
-                        Value::Tensors(_) => Value::Other,
-                        value => value.clone(),
-                    };
-                    self.memo.insert(slot, value);
+                    let slot = self.number(if instruction == b'q' { 1 } else { 4 })?;
+                    self.memo.insert(slot, *self.stack.last()?);
                 }
                 b'h' | b'j' => {
-                    let slot = self.slot(instruction == b'j')?;
-                    self.stack.push(self.memo.get(&slot)?.clone());
+                    let slot = self.number(if instruction == b'h' { 1 } else { 4 })?;
+                    self.stack.push(*self.memo.get(&slot)?);
                 }
-                // One item, or those since the mark, for a dictionary or a list.
-                b's' | b'u' | b'e' => {
-                    let is_one = instruction == b's';
-                    let items = if is_one { self.last(2)? } else { self.since_mark()? };
-                    self.extend(items)?;
+                // Items of a list or a dictionary: one, or all since the mark.
+                b'a' | b's' | b'u' | b'e' => {
+                    let items = match instruction {
+                        b'a' => self.last(1)?,
+                        b's' => self.last(2)?,
+                        _ => self.since_mark()?,
+                    };
+                    if let Value::Items(known) = &mut self.values[*self.stack.last()?] {
+                        known.extend(items);
+                    }
                 }
-                // An item of a list, or attributes of a dictionary, such as versions of its modules.
-                b'a' | b'b' => {
-                    self.stack.pop()?;
-                }
+                // Attributes of a dictionary, such as versions of its modules.
+                b'b' => _ = self.stack.pop()?,
+                // A storage is on the stack as the tuple that describes it.
+                b'Q' => {}
                 _ => {
                     let value = self.value(instruction)?;
-                    self.stack.push(value);
+                    self.stack.push(self.values.len());
+                    self.values.push(value);
                 }
             }
         }
     }
 
-    /// What an instruction puts on the stack that makes a value.
-    fn value(&mut self, instruction: u8) -> Option<Value> {
+    /// The value that an instruction makes.
+    fn value(&mut self, instruction: u8) -> Option<Value<'a>> {
         Some(match instruction {
-            b'(' => Value::Mark,
-            b'N' | b']' | 0x88 | 0x89 => Value::Other,
-            b'K' => Value::Number(self.take::<1>()?[0].into()),
-            b'M' => Value::Number(u16::from_le_bytes(self.take()?).into()),
-            b'J' => Value::Number(i32::from_le_bytes(self.take()?).into()),
+            b'N' | 0x88 | 0x89 => Value::Other,
+            b'K' => Value::Number(self.number(1)?),
+            b'M' => Value::Number(self.number(2)?),
+            b'J' => Value::Number(self.number(4)?),
             0x8a => {
-                let [length] = self.take()?;
-                let mut bytes = [0; 8];
-                bytes.get_mut(..length.into())?.copy_from_slice(self.bytes(length.into())?);
-                Value::Number(i64::from_le_bytes(bytes))
+                let width = self.number(1)?;
+                Value::Number(self.number(width)?)
             }
             b'X' => {
-                let length = u32::from_le_bytes(self.take()?);
-                Value::Text(str::from_utf8(self.bytes(length as usize)?).ok()?.into())
+                let length = self.number(4)?;
+                Value::Text(str::from_utf8(self.bytes(length)?).ok()?)
             }
-            b'c' => Value::Global(format!("{} {}", self.line()?, self.line()?).into()),
-            b'}' => Value::Tensors(Vec::new()),
-            b')' => Value::Numbers([].into()),
-            0x85..=0x87 => tuple(self.last(usize::from(instruction - 0x84))?),
-            b't' => tuple(self.since_mark()?),
-            b'Q' => storage(self.stack.pop()?)?,
-            b'R' => {
-                let (arguments, function) = (self.stack.pop()?, self.stack.pop()?);
-                call(&function, &arguments)?
+            b'c' => {
+                let mut ends = (0..self.program.len()).filter(|&at| self.program[at] == b'\n');
+                let lines = self.bytes(ends.nth(1)? + 1)?;
+                Value::Text(str::from_utf8(lines).ok()?.trim_end())
             }
+            b'}' | b']' | b')' => Value::Items(Vec::new()),
+            0x85..=0x87 => Value::Items(self.last(usize::from(instruction - 0x84))?),
+            b't' => Value::Items(self.since_mark()?),
+            b'R' => Value::Items(self.last(2)?),
             _ => return None,
         })
     }
@@ -208,104 +197,61 @@ impl<'a> Machine<'a> {
         Some(bytes)
     }
 
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.bytes(N)?.try_into().ok()
-    }
-
-    fn slot(&mut self, is_long: bool) -> Option<u32> {
-        if is_long {
-            self.take().map(u32::from_le_bytes)
-        } else {
-            self.take().map(|[slot]| slot.into())
-        }
-    }
-
-    fn line(&mut self) -> Option<&'a str> {
-        let length = self.program.iter().position(|&byte| byte == b'\n')?;
-        let line = self.bytes(length + 1)?;
-        str::from_utf8(&line[..length]).ok()
+    /// The next `width` bytes. No number of a tensor is negative.
+    fn number(&mut self, width: usize) -> Option<usize> {
+        let mut number = [0; size_of::<usize>()];
+        number.get_mut(..width)?.copy_from_slice(self.bytes(width)?);
+        Some(usize::from_le_bytes(number))
     }
 
     /// Takes the last values off the stack.
-    fn last(&mut self, count: usize) -> Option<Vec<Value>> {
+    fn last(&mut self, count: usize) -> Option<Vec<Id>> {
         Some(self.stack.split_off(self.stack.len().checked_sub(count)?))
     }
 
-    fn since_mark(&mut self) -> Option<Vec<Value>> {
-        let mark = self.stack.iter().rposition(|value| matches!(value, Value::Mark))?;
-        let items = self.stack.split_off(mark + 1);
-        self.stack.pop();
-        Some(items)
+    fn since_mark(&mut self) -> Option<Vec<Id>> {
+        let count = self.stack.len().checked_sub(self.marks.pop()?)?;
+        self.last(count)
     }
 
-    /// Adds the tensors among `items`, keys and values in turns, to a dictionary.
-    fn extend(&mut self, items: Vec<Value>) -> Option<()> {
-        if let Value::Tensors(known) = self.stack.last_mut()? {
-            known.extend(items.chunks_exact(2).filter_map(|pair| match pair {
-                [Value::Text(name), Value::Tensor(stored)] => Some((name.clone(), stored.clone())),
-                _ => None,
-            }));
-        }
-        Some(())
+    fn items(&self, id: Id) -> Option<&[Id]> {
+        if let Value::Items(items) = &self.values[id] { Some(items) } else { None }
     }
-}
 
-fn tuple(items: Vec<Value>) -> Value {
-    let number = |item: &Value| match item {
-        Value::Number(number) => Some(*number),
-        _ => None,
-    };
-    if let Some(numbers) = items.iter().map(number).collect() {
-        return Value::Numbers(numbers);
+    fn text(&self, id: Id) -> Option<&'a str> {
+        if let Value::Text(text) = self.values[id] { Some(text) } else { None }
     }
-    let flat = |item| match item {
-        Value::Tuple(_) | Value::Tensors(_) => Value::Other,
-        item => item,
-    };
-    Value::Tuple(items.into_iter().map(flat).collect())
-}
 
-/// `('storage', <type>, <file>, <device>, <count>)`.
-fn storage(description: Value) -> Option<Value> {
-    let Value::Tuple(items) = description else { return None };
-    match &items[..] {
-        [_, Value::Global(kind), Value::Text(file), ..] => {
-            Some(Value::Storage(kind.clone(), file.clone()))
-        }
-        _ => None,
+    fn size(&self, id: Id) -> Option<usize> {
+        if let Value::Number(size) = self.values[id] { Some(size) } else { None }
     }
-}
 
-/// A call: of the dictionary's type, which makes an empty one, or of what makes a tensor.
-fn call(function: &Value, arguments: &Value) -> Option<Value> {
-    let Value::Global(function) = function else { return None };
-    let arguments = match arguments {
-        Value::Tuple(arguments) => &arguments[..],
-        Value::Numbers(_) => &[],
-        _ => return None,
-    };
-    Some(match (&**function, arguments) {
-        ("collections OrderedDict", _) => Value::Tensors(Vec::new()),
-        (
-            "torch._utils _rebuild_tensor_v2",
-            [
-                Value::Storage(kind, file),
-                Value::Number(offset),
-                Value::Numbers(shape),
-                Value::Numbers(stride),
-                ..,
-            ],
-        ) => Value::Tensor(Rc::new(Stored {
-            kind: kind.clone(),
-            file: file.clone(),
-            offset: usize::try_from(*offset).ok()?,
-            shape: shape.clone(),
-            stride: stride.clone(),
-        })),
+    fn sizes(&self, id: Id) -> Option<Vec<usize>> {
+        self.items(id)?.iter().map(|&id| self.size(id)).collect()
+    }
+
+    /// The arguments of the call `id` of this function.
+    fn arguments(&self, id: Id, function: &str) -> Option<&[Id]> {
+        let [called, arguments] = *self.items(id)? else { return None };
+        self.items(arguments).filter(|_| self.text(called) == Some(function))
+    }
+
+    fn tensor(&self, id: Id) -> Option<Stored<'a>> {
         // A parameter is the tensor it wraps.
-        ("torch._utils _rebuild_parameter", [tensor @ Value::Tensor(_), ..]) => tensor.clone(),
-        _ => Value::Other,
-    })
+        let wrapped = self.arguments(id, "torch._utils\n_rebuild_parameter");
+        let id = wrapped.and_then(|arguments| arguments.first()).unwrap_or(&id);
+        let arguments = self.arguments(*id, "torch._utils\n_rebuild_tensor_v2")?;
+        let [storage, offset, shape, stride, ..] = *arguments else { return None };
+        // `('storage', <type>, <file>, <device>, <count>)`.
+        let [_, kind, file, ..] = *self.items(storage)? else { return None };
+        Some(Stored {
+            kind: self.text(kind)?,
+            file: self.text(file)?,
+            offset: self.size(offset)?,
+            shape: self.sizes(shape)?,
+            stride: self.sizes(stride)?,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -325,16 +271,16 @@ mod tests {
             values.iter().flat_map(|value| value.to_le_bytes()).collect()
         };
         let weight = &found["conv1.weight"];
-        assert_eq!((weight.precision, &weight.shape[..]), (Precision::Single, &[2, 3][..]));
+        assert_eq!((weight.dtype, &weight.shape[..]), (Dtype::F32, &[2, 3][..]));
         assert_eq!(weight.bytes, single(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
         let bias = [-7.0_f64, 0.5];
-        let bias = match found["bn1.bias"].precision {
-            Precision::Double => bias.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        let bias = match found["bn1.bias"].dtype {
+            Dtype::F64 => bias.iter().flat_map(|value| value.to_le_bytes()).collect(),
             _ => single(&bias.map(|value| value as f32)),
         };
         assert_eq!(found["bn1.bias"].bytes, bias);
         // 0.25 and -2 in half precision.
-        assert_eq!(found["half"].precision, Precision::Half);
+        assert_eq!(found["half"].dtype, Dtype::F16);
         assert_eq!(found["half"].bytes, [0x00, 0x34, 0x00, 0xc0]);
     }
 
@@ -342,31 +288,33 @@ mod tests {
     #[test]
     fn programs_that_nest_or_copy_take_no_more_memory_than_their_length() {
         let nested = [b"K\0\x85)\x86".as_slice(), &[0x85; 1_000_000], b"."].concat();
-        let Some(Value::Tuple(items)) = Machine::new(&nested).run() else { panic!() };
-        assert!(matches!(items[..], [Value::Other]));
         let in_itself = [b"}q\0".as_slice(), &b"h\0h\0s".repeat(200_000), b"."].concat();
-        let Some(Value::Tensors(items)) = Machine::new(&in_itself).run() else { panic!() };
-        assert!(items.is_empty());
         let doubling = [b"Nq\0".as_slice(), &b"h\0h\0\x86q\0".repeat(200_000), b"."].concat();
-        let Some(Value::Tuple(items)) = Machine::new(&doubling).run() else { panic!() };
-        assert!(matches!(items[..], [Value::Other, Value::Other]));
         let text = [b"X\x00\x00\x10\x00".as_slice(), &[b'a'; 1 << 20], b"q\0"].concat();
         let copies = [text.as_slice(), &b"h\0".repeat(500_000), b"."].concat();
-        let Some(Value::Text(copy)) = Machine::new(&copies).run() else { panic!() };
-        assert_eq!(Rc::strong_count(&copy), 1);
+        for program in [nested, in_itself, doubling, copies] {
+            let mut machine = Machine::new(&program);
+            assert!(machine.run().is_some());
+            let items: usize =
+                (0..machine.values.len()).filter_map(|id| machine.items(id)).map(<[Id]>::len).sum();
+            let kept = [machine.values.len(), machine.stack.len(), items];
+            assert!(kept.iter().all(|&count| count <= program.len()), "{kept:?}");
+            // And looking for tensors in them ends.
+            let _ = Machine::new(&program).tensors();
+        }
     }
 
     #[test]
     fn a_shape_without_its_strides_is_refused() {
-        let stored = |stride: &[i64]| Stored {
-            kind: "torch FloatStorage".into(),
-            file: "0".into(),
+        let stored = |stride: &[usize]| Stored {
+            kind: "torch\nFloatStorage",
+            file: "0",
             offset: 0,
-            shape: [2, 8].into(),
-            stride: stride.into(),
+            shape: vec![2, 8],
+            stride: stride.to_vec(),
         };
-        assert!(view(&[0; 64], 4, &stored(&[1])).is_none());
-        assert!(view(&[0; 64], 4, &stored(&[8, 1])).is_some());
+        assert!(stored(&[1]).view(&[0; 64], 4).is_none());
+        assert!(stored(&[8, 1]).view(&[0; 64], 4).is_some());
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::content::{read, unpack};
-use super::error::{BadContent, DataError};
+use super::error::{DataError, Parsed};
 use super::manifest::Manifest;
-use super::{Dataset, Samples, binalpha, chg, cifar10, csv, dtd, flowers102, libsvm, newsgroups};
+use super::{Dataset, Samples, chg, cifar10, csv, dtd, flowers102, libsvm, roweis};
+use crate::wording::closest;
 
 /// Reads the files of a manifest, given in its order, or the folder of data that is put there by hand.
 type Read = fn(&[PathBuf]) -> Result<Samples, DataError>;
@@ -15,17 +16,18 @@ type Read = fn(&[PathBuf]) -> Result<Samples, DataError>;
 pub struct Entry {
     pub manifest: Manifest,
     read: Read,
-    /// Reads the validation samples of data that has some.
-    pub(crate) validation: Option<Read>,
     /// Whether a folder put there by hand holds the data.
     pub(crate) is_in: fn(&Path) -> bool,
     /// For data that is part of the program: a CSV file.
     embedded: Option<&'static [u8]>,
 }
 
-macro_rules! manifest {
-    ($name:literal) => {
-        include_str!(concat!("../../datasets/", $name, ".yaml"))
+macro_rules! entry {
+    ($name:literal, $read:expr $(, $field:ident: $value:expr)?) => {
+        Entry {
+            $($field: $value,)?
+            ..Entry::new(include_str!(concat!("../../datasets/", $name, ".yaml")), $read)
+        }
     };
 }
 
@@ -37,30 +39,20 @@ pub fn all() -> &'static [Entry] {
         let optdigits = include_bytes!("../../datasets/embedded/optdigits.csv.gz");
         let libsvm: Read = |paths| each(paths, libsvm::parse);
         vec![
-            Entry { is_in: chg::has_sets, ..Entry::new(manifest!("chg"), chg::volumes) },
-            Entry::new(manifest!("binalpha"), |paths| each(paths, binalpha::parse)),
-            Entry::new(manifest!("20news"), |paths| each(paths, newsgroups::parse)),
-            Entry { embedded: Some(pendigits), ..Entry::new(manifest!("pendigits"), libsvm) },
-            Entry::new(manifest!("dna"), libsvm),
-            Entry::new(manifest!("usps"), libsvm),
-            Entry { embedded: Some(optdigits), ..Entry::new(manifest!("optdigits"), libsvm) },
-            Entry::new(manifest!("flowers102-resnet50"), flowers102::features),
-            Entry {
-                validation: Some(flowers102::validation_features),
-                ..Entry::new(manifest!("flowers102-resnet34"), flowers102::features)
-            },
-            Entry::new(manifest!("cifar10-resnet34"), cifar10::features),
-            Entry::new(manifest!("cifar10-efficientnet"), cifar10::features),
-            Entry {
-                is_in: cifar10::has_images,
-                ..Entry::new(manifest!("cifar10"), cifar10::images)
-            },
-            Entry { is_in: dtd::has_images, ..Entry::new(manifest!("dtd"), dtd::images) },
-            Entry {
-                is_in: flowers102::has_images,
-                validation: Some(flowers102::validation_images),
-                ..Entry::new(manifest!("flowers102"), flowers102::images)
-            },
+            entry!("chg", chg::volumes, is_in: chg::has_sets),
+            entry!("binalpha", |paths| each(paths, roweis::binalpha)),
+            entry!("20news", |paths| each(paths, roweis::newsgroups)),
+            entry!("pendigits", libsvm, embedded: Some(pendigits)),
+            entry!("dna", libsvm),
+            entry!("usps", libsvm),
+            entry!("optdigits", libsvm, embedded: Some(optdigits)),
+            entry!("flowers102-resnet50", flowers102::features),
+            entry!("flowers102-resnet34", flowers102::features),
+            entry!("cifar10-resnet34", cifar10::features),
+            entry!("cifar10-efficientnet", cifar10::features),
+            entry!("cifar10", cifar10::images, is_in: cifar10::has_images),
+            entry!("dtd", dtd::images, is_in: dtd::has_images),
+            entry!("flowers102", flowers102::images, is_in: flowers102::has_images),
         ]
     });
     &ALL
@@ -68,21 +60,22 @@ pub fn all() -> &'static [Entry] {
 
 /// The dataset called `name`.
 pub fn find(name: &str) -> Result<&'static Entry, DataError> {
-    all()
-        .iter()
-        .find(|entry| entry.manifest.name == name)
-        .ok_or_else(|| DataError::unknown(name, names()))
+    all().iter().find(|entry| entry.manifest.name == name).ok_or_else(|| DataError::Unknown {
+        name: name.to_owned(),
+        hint: closest(name, names()).map_or(String::new(), |it| format!(", did you mean `{it}`?")),
+        known: names().collect::<Vec<_>>().join(", "),
+    })
 }
 
 /// All names.
-pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+pub fn names() -> impl Iterator<Item = &'static str> {
     all().iter().map(|entry| entry.manifest.name.as_str())
 }
 
 /// The samples of all files, one file after the other.
 pub(crate) fn each(
     paths: &[PathBuf],
-    parse: fn(&[u8]) -> Result<Samples, BadContent>,
+    parse: fn(&[u8]) -> Parsed<Samples>,
 ) -> Result<Samples, DataError> {
     let mut samples = read(&paths[0], parse)?;
     for path in &paths[1..] {
@@ -93,9 +86,9 @@ pub(crate) fn each(
 
 impl Entry {
     pub(crate) fn new(manifest: &str, read: Read) -> Self {
-        let manifest = Manifest::parse(manifest)
+        let manifest = serde_saphyr::from_str(manifest)
             .expect("manifests are part of the program and a test reads them all");
-        Self { manifest, read, validation: None, is_in: Path::is_dir, embedded: None }
+        Self { manifest, read, is_in: Path::is_dir, embedded: None }
     }
 
     /// Whether the data is part of the program.
@@ -106,8 +99,9 @@ impl Entry {
     /// The data that is part of the program.
     pub(crate) fn read_embedded(&self) -> Result<Dataset, DataError> {
         let path = Path::new(&self.manifest.name);
-        let file = unpack(self.embedded.unwrap_or_default(), path)?;
-        let samples = csv::parse(&file, None).map_err(|bad| bad.in_file(path))?;
+        let samples = unpack(self.embedded.unwrap_or_default().to_vec())
+            .and_then(|file| csv::parse(&file, None))
+            .map_err(|bad| bad.in_file(path))?;
         self.manifest.dataset(samples, path)
     }
 
@@ -117,9 +111,9 @@ impl Entry {
         for (file, path) in self.manifest.files.iter().zip(paths) {
             notes.extend(file.recognise(path)?);
         }
-        let mut dataset = self.manifest.dataset((self.read)(paths)?, &paths[0])?;
-        dataset.notes.extend(notes);
-        Ok(dataset)
+        let mut samples = (self.read)(paths)?;
+        samples.notes.extend(notes);
+        self.manifest.dataset(samples, &paths[0])
     }
 }
 

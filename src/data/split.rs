@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::DataError;
-use super::{Dataset, counts, hex};
+use super::{Dataset, hex};
 use npsvc::seed::{Seed, shuffle};
 
 /// The outer splits, the same for every method.
@@ -94,32 +94,26 @@ pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Spl
     }
     let size = splits.train_size(n);
     if size == 0 || size >= n {
-        return Err(DataError::Split {
-            dataset: dataset.name.clone(),
-            problem: format!(
-                "a train fraction of {} leaves none of {n} samples for {}",
-                splits.train_fraction,
-                if size == 0 { "training" } else { "testing" }
-            ),
-        });
+        let (fraction, part) =
+            (splits.train_fraction, if size == 0 { "training" } else { "testing" });
+        let problem =
+            format!("a train fraction of {fraction} leaves none of {n} samples for {part}");
+        return Err(DataError::Split { dataset: dataset.name.clone(), problem });
     }
     let branch = seed.child("split").child(&dataset.name);
-    Ok((0..splits.repeats)
-        .map(|repeat| {
-            let seed = branch.child(repeat.to_string());
-            let train = if splits.stratified {
-                stratified_part(&dataset.y, size, &seed)
-            } else {
-                let mut order: Vec<usize> = (0..n).collect();
-                shuffle(&mut order, &mut seed.rng());
-                order.truncate(size);
-                order
-            };
-            let mut is_train = vec![false; n];
-            train.iter().for_each(|&i| is_train[i] = true);
-            Split::new(train, (0..n).filter(|&i| !is_train[i]).collect())
-        })
-        .collect())
+    let draw = |repeat: usize| {
+        let seed = branch.child(repeat.to_string());
+        if splits.stratified {
+            let train = stratified_part(&dataset.y, size, &seed);
+            let test = (0..n).filter(|i| train.binary_search(i).is_err()).collect();
+            return Split::new(train, test);
+        }
+        let mut train: Vec<usize> = (0..n).collect();
+        shuffle(&mut train, &mut seed.rng());
+        let test = train.split_off(size);
+        Split::new(train, test)
+    };
+    Ok((0..splits.repeats).map(draw).collect())
 }
 
 /// A seeded part of `size` samples with the class shares of the whole, which must have as many.
@@ -143,7 +137,7 @@ pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset,
     samples.train = dataset.fixed_train.map(|_| size);
     samples.notes.push(format!("a stratified random part: {size} of {candidates} samples"));
     let name = format!("{} with {size} samples", dataset.name);
-    Dataset::new(&dataset.name, samples, Path::new(&name), Path::new(&name))
+    Dataset::new(&dataset.name, samples, [Path::new(&name); 2])
 }
 
 /// `k` disjoint lists of indices that together are all of `y`, each class spread evenly over them
@@ -180,9 +174,7 @@ pub fn stratified_part(y: &[usize], size: usize, seed: &Seed) -> Vec<usize> {
 }
 
 fn by_class(y: &[usize]) -> Vec<Vec<usize>> {
-    let classes = y.iter().max().map_or(0, |last| last + 1);
-    let mut members: Vec<Vec<usize>> =
-        counts(y, classes).into_iter().map(Vec::with_capacity).collect();
+    let mut members = vec![Vec::new(); y.iter().max().map_or(0, |last| last + 1)];
     for (index, &class) in y.iter().enumerate() {
         members[class].push(index);
     }
@@ -194,25 +186,18 @@ fn by_class(y: &[usize]) -> Vec<Vec<usize>> {
 fn quotas(sizes: &[usize], size: usize) -> Vec<usize> {
     let n: usize = sizes.iter().sum();
     let size = size.min(n);
-    if n == 0 {
-        return vec![0; sizes.len()];
-    }
     let share = |class: usize| sizes[class] as u128 * size as u128;
     let mut quotas: Vec<usize> =
-        (0..sizes.len()).map(|class| (share(class) / n as u128) as usize).collect();
+        (0..sizes.len()).map(|class| (share(class) / n.max(1) as u128) as usize).collect();
     let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|&class| std::cmp::Reverse(share(class) % n as u128));
+    order.sort_by_key(|&class| std::cmp::Reverse(share(class) % n.max(1) as u128));
     let left = size - quotas.iter().sum::<usize>();
     for &class in order.iter().take(left) {
         quotas[class] += 1;
     }
     for class in 0..sizes.len() {
-        let richest = (0..sizes.len()).rev().max_by_key(|&other| quotas[other]);
-        if let Some(richest) = richest
-            && quotas[class] == 0
-            && sizes[class] > 0
-            && quotas[richest] > 1
-        {
+        let richest = (0..sizes.len()).rev().max_by_key(|&other| quotas[other]).unwrap_or(class);
+        if quotas[class] == 0 && sizes[class] > 0 && quotas[richest] > 1 {
             quotas[class] += 1;
             quotas[richest] -= 1;
         }
@@ -223,7 +208,7 @@ fn quotas(sizes: &[usize], size: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Samples;
+    use crate::data::{Samples, counts};
     use ndarray::Array2;
     use proptest::prelude::*;
 
@@ -234,7 +219,7 @@ mod tests {
             .flat_map(|(class, &n)| std::iter::repeat_n(class.to_string(), n))
             .collect();
         let x = Array2::from_shape_fn((labels.len(), 1), |(i, _)| i as f64);
-        Dataset::new(name, Samples::new(x, labels), Path::new(name), Path::new(name)).unwrap()
+        Dataset::new(name, Samples::new(x, labels), [Path::new(name); 2]).unwrap()
     }
 
     fn sizes(n: usize) -> (usize, usize) {

@@ -3,20 +3,16 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::slice;
-use std::sync::{Mutex, MutexGuard};
 
 use npsvc::Seed;
-use ureq::Agent;
 
-use super::download::{self, Failure, Progress};
+use super::download::{Client, Download, Progress, unwritable};
 use super::error::DataError;
-use super::manifest::DataFile;
+use super::manifest::{DataFile, Manifest};
 use super::registry::{self, Entry};
-use super::{Dataset, DatasetSpec, EncoderSpec, Samples, load_files, subsample};
+use super::{Dataset, DatasetSpec, EncoderSpec, EvaluateOn, load_files, subsample};
 
 /// The data folders of a run, and whether missing files may be downloaded.
 ///
@@ -30,9 +26,7 @@ pub struct Store {
     pub plans_only: bool,
     /// What encodes images, `cpu` or `cuda:N`.
     pub device: String,
-    agent: Agent,
-    /// Servers that did not answer, with the reason: they are not asked again.
-    unreachable: Mutex<BTreeMap<String, String>>,
+    client: Client,
 }
 
 impl Store {
@@ -49,8 +43,7 @@ impl Store {
             offline,
             plans_only: false,
             device: "cpu".to_owned(),
-            agent: download::agent(),
-            unreachable: Mutex::default(),
+            client: Client::new(),
         }
     }
 
@@ -81,18 +74,19 @@ impl Store {
         may_download: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Dataset, DataError> {
-        let (dataset, size) = match spec {
+        let (dataset, size, evaluate_on) = match spec {
             DatasetSpec::Registered { name, options } => {
-                let entry = registry::find(name)?;
-                (self.load_entry(entry, may_download, progress)?.0, options.subsample)
+                let (dataset, _) =
+                    self.load_entry(registry::find(name)?, may_download, progress)?;
+                (dataset, options.subsample, options.evaluate_on)
             }
-            DatasetSpec::Files(files) => (load_files(files)?, files.subsample),
+            DatasetSpec::Files(files) => (load_files(files)?, files.subsample, EvaluateOn::Test),
         };
         let dataset = match size {
             Some(size) => subsample(&dataset, size, seed)?,
             None => dataset,
         };
-        self.with_validation(dataset, spec, on_validation)
+        dataset.use_validation(evaluate_on, on_validation)
     }
 
     /// The dataset called `name`: embedded, else from a data folder, else downloaded.
@@ -113,31 +107,20 @@ impl Store {
     /// folder are read too.
     pub fn verify(&self, name: &str) -> Result<Dataset, DataError> {
         let entry = registry::find(name)?;
-        if !entry.is_embedded() {
-            return entry.read(&self.files(entry)?);
-        }
-        if let Some(paths) = self.find_files(entry) {
+        if let (true, Some(paths)) = (entry.is_embedded(), self.find_files(entry)) {
             entry.read(&paths)?;
         }
-        entry.read_embedded()
+        self.load_entry(entry, &|| false, &mut |_| {}).map(|(dataset, _)| dataset)
     }
 
     /// Where the dataset called `name` is, `None` for one that is part of the program.
     pub fn path(&self, name: &str) -> Result<Option<Vec<PathBuf>>, DataError> {
         let entry = registry::find(name)?;
-        if entry.is_embedded() { Ok(None) } else { self.files(entry).map(Some) }
-    }
-
-    /// The validation samples of the dataset called `name`, whose files are on this machine.
-    pub(crate) fn load_validation(&self, name: &str) -> Result<Samples, DataError> {
-        let entry = registry::find(name)?;
-        if let Some(read) = entry.validation {
-            return read(&self.files(entry)?);
+        match self.find_files(entry) {
+            _ if entry.is_embedded() => Ok(None),
+            Some(paths) => Ok(Some(paths)),
+            None => Err(self.unavailable(&entry.manifest, "")),
         }
-        let having = registry::all().iter().filter(|entry| entry.validation.is_some());
-        let names: Vec<&str> = having.map(|entry| entry.manifest.name.as_str()).collect();
-        let problem = format!("it has no validation part; `{}` have one", names.join("`, `"));
-        Err(DataError::Split { dataset: name.to_owned(), problem })
     }
 
     /// A dataset, and the number of files that were downloaded for it.
@@ -151,20 +134,13 @@ impl Store {
         if entry.is_embedded() {
             return Ok((entry.read_embedded()?, 0));
         }
-        if self.find_files(entry).is_none() && manifest.by_hand.is_none() && may_download() {
-            let read = |paths: &[PathBuf]| entry.read(paths);
-            return self.download(&manifest.name, &manifest.files, read, progress);
+        match self.find_files(entry) {
+            Some(paths) => Ok((entry.read(&paths)?, 0)),
+            None if manifest.by_hand.is_none() && may_download() => {
+                self.download(manifest, |paths| entry.read(paths), progress)
+            }
+            None => Err(self.unavailable(manifest, "")),
         }
-        Ok((entry.read(&self.files(entry)?)?, 0))
-    }
-
-    /// As [`Store::find_files`]; an error that says how to get them if they are missing.
-    fn files(&self, entry: &Entry) -> Result<Vec<PathBuf>, DataError> {
-        self.find_files(entry).ok_or_else(|| {
-            let manifest = &entry.manifest;
-            let by_hand = manifest.by_hand.as_deref().map(|content| (content, &*manifest.homepage));
-            self.unavailable(&manifest.name, &manifest.files, by_hand, "")
-        })
     }
 
     /// All files of the dataset, or the folder of one that is put there by hand.
@@ -174,11 +150,11 @@ impl Store {
             let mut folders = self.folders.iter().map(|folder| folder.join(&manifest.name));
             return folders.find(|folder| (entry.is_in)(folder)).map(|folder| vec![folder]);
         }
-        self.find_all(&manifest.name, &manifest.files).filter(|paths| !paths.is_empty())
+        self.find_all(manifest).filter(|paths| !paths.is_empty())
     }
 
-    fn find_all(&self, dataset: &str, files: &[DataFile]) -> Option<Vec<PathBuf>> {
-        files.iter().map(|file| self.find(&file.place(dataset))).collect()
+    fn find_all(&self, manifest: &Manifest) -> Option<Vec<PathBuf>> {
+        manifest.files.iter().map(|file| self.find(&file.place(&manifest.name))).collect()
     }
 
     /// The file at `place` of the first data folder that has it.
@@ -186,20 +162,20 @@ impl Store {
         self.folders.iter().map(|folder| folder.join(place)).find(|path| path.is_file())
     }
 
-    /// Downloads the missing ones of `files`, reads them all, and only then gives them their names. What was
-    /// read, and the number of files that were downloaded.
+    /// Downloads the missing files, reads all of them, and only then gives them their names. What was read, and
+    /// the number of files that were downloaded.
     fn download<T>(
         &self,
-        dataset: &str,
-        files: &[DataFile],
+        manifest: &Manifest,
         read: impl Fn(&[PathBuf]) -> Result<T, DataError>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(T, usize), DataError> {
-        let failed = |why: String| self.unavailable(dataset, files, None, &why);
+        let Manifest { name: dataset, files, .. } = manifest;
+        let failed = |why: String| self.unavailable(manifest, &format!(", and {why}"));
         // Two processes must not write into one `.part` file; the second finds the result.
-        let folder = files.first().and_then(|file| file.folder.as_deref()).unwrap_or(dataset);
+        let folder = files.first().and_then(|file| file.folder.as_ref()).unwrap_or(dataset);
         let (folder, _lock) = self.lock_folder(folder).map_err(failed)?;
-        if let Some(paths) = self.find_all(dataset, files) {
+        if let Some(paths) = self.find_all(manifest) {
             return Ok((read(&paths)?, 0));
         }
         loop {
@@ -211,7 +187,12 @@ impl Store {
                 }
                 let part = folder.join(format!("{}.part", file.name));
                 is_resumed |= part.exists();
-                self.download_file(dataset, file, &part, progress).map_err(failed)?;
+                let (name, url) = (file.name.as_str(), file.url.as_str());
+                let report =
+                    &mut |done, total| progress(Progress { dataset, file: name, done, total });
+                let download = Download { client: &self.client, url, part: &part, report };
+                let outcome = download.complete();
+                outcome.map_err(|reason| failed(format!("the download failed: {reason}")))?;
                 paths.push(part.clone());
                 parts.push(part);
             }
@@ -228,8 +209,8 @@ impl Store {
                 // The server's file may have changed between the parts: once more from the start.
                 Err(_) if is_resumed => {}
                 Err(error) => {
-                    let why = format!("the server sent other data ({error})");
-                    return Err(failed(format!(", and the download failed: {why}")));
+                    let why = format!("the download failed: the server sent other data ({error})");
+                    return Err(failed(why));
                 }
             }
         }
@@ -238,9 +219,9 @@ impl Store {
     /// The folder called `name` for downloads, created if need be and locked; or why there is none.
     fn lock_folder(&self, name: &str) -> Result<(PathBuf, File), String> {
         if self.offline {
-            return Err(", and --offline prevents downloading it".to_owned());
+            return Err("--offline prevents downloading it".to_owned());
         }
-        let target = self.target.as_ref().ok_or(", and there is no folder to download it to")?;
+        let target = self.target.as_ref().ok_or("there is no folder to download it to")?;
         let folder = target.join(name);
         let lock = fs::create_dir_all(&folder).and_then(|()| {
             let lock = File::create(folder.join(".lock"))?;
@@ -250,90 +231,56 @@ impl Store {
         Ok((folder, lock))
     }
 
-    fn download_file(
-        &self,
-        dataset: &str,
-        file: &DataFile,
-        part: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<(), String> {
-        let DataFile { name, url, .. } = file;
-        let failed =
-            |reason: &dyn std::fmt::Display| format!(", and the download failed: {reason}");
-        let server = download::server_of(url);
-        if let Some(reason) = self.unreachable().get(&server) {
-            return Err(failed(reason));
-        }
-        let mut report = |done, total| progress(Progress { dataset, file: name, done, total });
-        download::complete(&self.agent, url, part, &mut report).map_err(|failure| {
-            if let Failure::NoServer(reason) = &failure {
-                self.unreachable().insert(server, reason.clone());
-            }
-            failed(&failure)
-        })
-    }
-
-    fn unreachable(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
-        // The map is whole after every operation, so a panic elsewhere does not spoil it.
-        self.unreachable.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
     /// The file of the weights of `encoder`, downloaded if need be.
     pub fn weights(&self, dataset: &str, encoder: &EncoderSpec) -> Result<PathBuf, DataError> {
         if let Some(own) = &encoder.weights {
             let as_path = own.is_file().then(|| own.clone());
             let found = as_path.or_else(|| self.find(&Path::new("weights").join(own)));
-            return found.ok_or_else(|| DataError::Encoder {
-                dataset: dataset.to_owned(),
-                problem: format!(
-                    "there is no file {} of weights, neither as a path nor in the folder `weights` of \
-                     a data folder",
-                    own.display()
-                ),
-            });
+            let problem = format!(
+                "there is no file {} of weights, neither as a path nor in the folder `weights` of a data \
+                 folder",
+                own.display()
+            );
+            return found
+                .ok_or_else(|| DataError::Encoder { dataset: dataset.to_owned(), problem });
         }
-        let file = encoder.network.published_weights();
-        let find = || self.find(&file.place(dataset));
+        let (name, files) = (dataset.to_owned(), vec![encoder.network.published_weights()]);
+        let manifest = Manifest { name, files, ..Manifest::default() };
+        let find = || Some(self.find_all(&manifest)?.remove(0));
         if find().is_none() {
-            let read = |paths: &[PathBuf]| file.recognise(&paths[0]);
-            self.download(dataset, slice::from_ref(&file), read, &mut |_| {})?;
+            let read = |paths: &[PathBuf]| manifest.files[0].recognise(&paths[0]);
+            self.download(&manifest, read, &mut |_| {})?;
         }
-        find().ok_or_else(|| self.unavailable(dataset, slice::from_ref(&file), None, ""))
+        find().ok_or_else(|| self.unavailable(&manifest, ""))
     }
 
-    /// The error for missing data: `why` it was not downloaded, where to get it and where to put it. For data without
-    /// direct download, `by_hand` is what to put into its folder and the page that describes it.
-    fn unavailable(
-        &self,
-        dataset: &str,
-        files: &[DataFile],
-        by_hand: Option<(&str, &str)>,
-        why: &str,
-    ) -> DataError {
+    /// The error for missing data: `why` it was not downloaded, where to get it and where to put it.
+    fn unavailable(&self, manifest: &Manifest, why: &str) -> DataError {
+        let Manifest { name, files, homepage: page, .. } = manifest;
         let folders = self.folders.iter().map(|folder| folder.display().to_string());
         let searched = match &folders.collect::<Vec<_>>()[..] {
             [] => "any data folder (give --data or set NPSVCPP_DATA)".to_owned(),
             folders => folders.join(" or "),
         };
         let target = self.target.as_deref().unwrap_or(Path::new("<data folder>"));
-        let places = files.iter().map(|file| (file, file.place(dataset)));
+        let places = files.iter().map(|file| (file, file.place(name)));
         let missing: Vec<_> = places.filter(|(_, place)| self.find(place).is_none()).collect();
         let each = |describe: &dyn Fn(&DataFile, &Path) -> String| -> Vec<String> {
             missing.iter().map(|(file, place)| describe(file, place)).collect()
         };
         let names = each(&|_, place| format!("`{}`", place.display())).join(" and ");
-        let (reason, remedy, address) = if let Some((content, page)) = by_hand {
+        let (reason, remedy, address) = if let Some(content) = &manifest.by_hand {
             // A folder that exists was searched and does not have what is needed.
-            let mut folders = self.folders.iter().map(|folder| folder.join(dataset));
+            let mut folders = self.folders.iter().map(|folder| folder.join(name));
             let (reason, place) = match folders.find(|folder| folder.is_dir()) {
                 _ if !missing.is_empty() => (format!("no {names} in {searched}"), target.join("")),
                 Some(folder) => (format!("{} does not hold {content}", folder.display()), folder),
-                None => (format!("no folder `{dataset}` in {searched}"), target.join(dataset)),
+                None => (format!("no folder `{name}` in {searched}"), target.join(name)),
             };
             let place = place.display();
             let remedy =
                 format!("it has no direct download: see {page} and put {content} into {place}");
-            (reason, remedy, page.to_owned())
+            (reason, remedy, page.clone())
         } else {
             let step = |file: &DataFile, place: &Path| {
                 format!("get {} and put it at {}", file.url, target.join(place).display())
@@ -341,10 +288,6 @@ impl Store {
             let urls = each(&|file, _| file.url.clone()).join(" and ");
             (format!("no {names} in {searched}{why}"), each(&step).join(", "), urls)
         };
-        DataError::Unavailable { dataset: dataset.to_owned(), reason, remedy, address }
+        DataError::Unavailable { dataset: name.clone(), reason, remedy, address }
     }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> String {
-    format!(", and {} cannot be written ({error})", path.display())
 }

@@ -1,7 +1,8 @@
 //! The validation part of a dataset that has one, such as Flowers-102.
 //!
-//! It is not part of a dataset or of its hash, unless an experiment asks for it: `select: {on: validation}`
-//! chooses parameters on it, and `evaluate_on: validation` puts it in the place of the test samples.
+//! It is not one of the dataset's samples and not part of its hash, unless an experiment asks for it:
+//! `select: {on: validation}` chooses parameters on it, and `evaluate_on: validation` puts it in the place of the
+//! test samples.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,35 +11,7 @@ use ndarray::{Axis, concatenate};
 use sha2::{Digest, Sha256};
 
 use super::error::{DataError, bad};
-use super::{Dataset, DatasetSpec, EvaluateOn, Samples, Store, content_hash, hex};
-
-impl Store {
-    /// The dataset with its validation samples, where `spec` asks for them or parameters are chosen on them.
-    pub(crate) fn with_validation(
-        &self,
-        dataset: Dataset,
-        spec: &DatasetSpec,
-        is_chosen: bool,
-    ) -> Result<Dataset, DataError> {
-        let problem = match spec {
-            DatasetSpec::Files(_) if is_chosen => {
-                "files have no validation part; choose on training samples"
-            }
-            DatasetSpec::Files(_) => return Ok(dataset),
-            DatasetSpec::Registered { name, options } => {
-                match (options.evaluate_on == EvaluateOn::Validation, is_chosen) {
-                    (false, false) => return Ok(dataset),
-                    (true, false) => return dataset.evaluated_on(self.load_validation(name)?),
-                    (false, true) => return dataset.with_validation(self.load_validation(name)?),
-                    (true, true) => {
-                        "`evaluate_on: validation` and `select: {on: validation}` exclude each other"
-                    }
-                }
-            }
-        };
-        Err(DataError::Split { dataset: dataset.name, problem: problem.to_owned() })
-    }
-}
+use super::{Dataset, EvaluateOn, Samples, content_hash, hex};
 
 /// The last samples of a dataset, which are neither for training nor for testing.
 #[derive(Clone, Debug)]
@@ -49,13 +22,34 @@ pub struct Validation {
 }
 
 impl Dataset {
+    /// The same with its validation samples, if accuracies are measured or parameters are chosen on them.
+    pub(crate) fn use_validation(
+        mut self,
+        evaluate_on: EvaluateOn,
+        is_chosen: bool,
+    ) -> Result<Self, DataError> {
+        let is_measured = evaluate_on == EvaluateOn::Validation;
+        let problem = match (self.validation_part.take(), is_measured, is_chosen) {
+            (_, false, false) => return Ok(self),
+            (Some(part), true, false) => return self.evaluated_on(*part),
+            (Some(part), false, true) => return self.with_validation(*part),
+            (_, true, true) => {
+                "`evaluate_on: validation` and `select: {on: validation}` exclude each other"
+            }
+            (None, ..) => {
+                "it has no validation part; `flowers102` and `flowers102-resnet34` have one"
+            }
+        };
+        Err(DataError::Split { dataset: self.name, problem: problem.to_owned() })
+    }
+
     /// How many samples are for training or testing.
     pub fn own_samples(&self) -> usize {
         self.y.len() - self.validation.as_ref().map_or(0, |part| part.samples)
     }
 
     /// The same with `part` behind the test samples.
-    pub(crate) fn with_validation(mut self, part: Samples) -> Result<Self, DataError> {
+    fn with_validation(mut self, part: Samples) -> Result<Self, DataError> {
         let y = self.classes_of(&part)?;
         let mut hash = Sha256::new();
         if let Some(images) = &part.images {
@@ -72,7 +66,7 @@ impl Dataset {
     }
 
     /// The training samples, with `part` in the place of the test samples.
-    pub(crate) fn evaluated_on(self, part: Samples) -> Result<Self, DataError> {
+    fn evaluated_on(self, part: Samples) -> Result<Self, DataError> {
         self.classes_of(&part)?;
         let (path, train) = (Path::new(&self.name), self.fixed_train.unwrap_or(0));
         let training = self.part(&(0..train).collect::<Vec<_>>());
@@ -80,7 +74,7 @@ impl Dataset {
         samples.train = Some(train);
         let note = "accuracies are those on the validation samples; the test samples are not used";
         samples.notes.push(note.to_owned());
-        Self::new(&self.name, samples, path, path)
+        Self::new(&self.name, samples, [path; 2])
     }
 
     /// The classes of `part`, which must be known; it must have as many features, too.
@@ -116,7 +110,7 @@ mod tests {
         let x = Array2::from_shape_fn((6, 2), |(i, j)| (i * 3 + j) as f64);
         let labels = ["a", "b", "a", "b", "a", "b"].map(str::to_owned).to_vec();
         let samples = Samples { train: Some(4), ..Samples::new(x, labels) };
-        Dataset::new("t", samples, Path::new("t"), Path::new("t")).unwrap()
+        Dataset::new("t", samples, [Path::new("t"); 2]).unwrap()
     }
 
     fn part(labels: &[&str], columns: usize) -> Samples {

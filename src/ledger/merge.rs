@@ -4,13 +4,14 @@
 //! so merging again changes nothing, and merging while shards still run does no harm.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexSet;
 
 use super::replace::is_temporary;
-use super::{Embedding, FILE, Ledger, Plan, TRACES, Writer, ledgers, provenance, replace};
+use super::{
+    Embedding, FILE, Ledger, Plan, TRACES, Writer, ledgers, provenance, read_present, replace,
+};
 use crate::error::Error;
 
 /// What merging did.
@@ -29,49 +30,29 @@ pub struct Merged {
 /// Joins all ledgers of `folders` into the one of `into`, which may be one of them.
 pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, Error> {
     let plan = common_plan(folders, into)?;
-    let write_error = |source: io::Error| {
-        let remedy = super::remedy(&source);
-        Error::failed(format!("failed to write to {}: {source}{remedy}", into.display()))
-    };
-    fs::create_dir_all(into).map_err(write_error)?;
     let target = into.join(FILE);
-    let mut writer = Writer::open(&target).map_err(write_error)?.ok_or_else(|| {
+    let mut writer = Writer::open(&target)?.ok_or_else(|| {
         Error::input(format!("a run is writing to {}", into.display()))
             .with_help("wait for it to end; runs of shards need not be waited for")
     })?;
-    let mut paths = vec![target.clone()];
+    let mut joined = read(&plan, &target)?;
+    let (mut count, mut added) = (1, IndexSet::new());
     for folder in folders {
-        let found = ledgers(folder).map_err(|error| unreadable(folder, &error))?;
-        paths.extend(found.into_iter().filter(|path| *path != target));
-    }
-    let (mut merged, mut joined, mut added) =
-        (Merged::default(), Ledger::default(), IndexSet::new());
-    for path in &paths {
-        let ledger = read(&plan, path)?;
-        merged.ledgers += usize::from(path.exists());
-        merged.warnings.extend(ledger.warnings.iter().cloned());
-        for record in ledger.into_records() {
-            let cell = record.cell.clone();
-            if joined.improve(record) && *path != target {
-                added.insert(cell);
-            }
+        for path in ledgers(folder)?.iter().filter(|path| **path != target) {
+            added.extend(joined.join(read(&plan, path)?));
+            count += usize::from(path.exists());
         }
     }
-    merged.added = added.len();
-    merged.cells = joined.records().len();
     let records = added.iter().filter_map(|cell| joined.get(cell));
-    writer.append_all(records).map_err(write_error)?;
+    writer.append_all(records)?;
     for folder in folders {
-        copy_descriptions(folder, into).map_err(write_error)?;
+        copy_descriptions(folder, into)?;
     }
     if !Plan::read(into).is_ok_and(|present| present.describes(&plan)) {
-        plan.write(into).map_err(write_error)?;
+        plan.write(into)?;
     }
-    Ok(merged)
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::failed(format!("failed to read {}: {error}", path.display()))
+    let cells = joined.records().len();
+    Ok(Merged { ledgers: count, added: added.len(), cells, warnings: joined.warnings })
 }
 
 /// Two folders, or what is in them, and the names of their experiments.
@@ -83,7 +64,7 @@ fn others((first, ours): (&Path, &str), (folder, theirs): (&Path, &str)) -> Erro
 
 /// One ledger of the experiment; a folder without a plan may still hold records of another.
 fn read(plan: &Plan, path: &Path) -> Result<Ledger, Error> {
-    let ledger = Ledger::read_file(path).map_err(|error| unreadable(path, &error))?;
+    let ledger = Ledger::read_file(path)?;
     let ours = &plan.experiment.name;
     if let Some(record) = ledger.records().next()
         && record.experiment != *ours
@@ -98,7 +79,7 @@ fn read(plan: &Plan, path: &Path) -> Result<Ledger, Error> {
 fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, Error> {
     let has_plan = into.join(Plan::FILE).exists();
     let folders = has_plan.then_some(into).into_iter().chain(folders.iter().map(PathBuf::as_path));
-    let plans = folders.map(|folder| Ok((folder, read_plan(folder)?)));
+    let plans = folders.map(|folder| Ok((folder, Plan::read(folder)?)));
     let mut plans = plans.collect::<Result<Vec<(&Path, Plan)>, Error>>()?;
     for (folder, plan) in &plans {
         let (first, ours) = &plans[0];
@@ -120,45 +101,28 @@ fn common_plan(folders: &[PathBuf], into: &Path) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-fn read_plan(folder: &Path) -> Result<Plan, Error> {
-    let shown = folder.display();
-    if !folder.is_dir() {
-        return Err(Error::input(format!("there is no folder {shown}")));
-    }
-    Plan::read(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            let file = Plan::FILE;
-            Error::input(format!("{shown} has no {file}, so it is not the results folder of a run"))
-        }
-        _ => unreadable(&folder.join(Plan::FILE), &error),
-    })
-}
-
 /// Copies what belongs to records, and what a folder and its shards know about how to repeat the run.
-fn copy_descriptions(from: &Path, into: &Path) -> io::Result<()> {
+fn copy_descriptions(from: &Path, into: &Path) -> Result<(), Error> {
     for kind in [TRACES, Embedding::FOLDER] {
-        let (source, target) = (from.join(kind), into.join(kind));
-        if !source.is_dir() {
-            continue;
-        }
-        fs::create_dir_all(&target)?;
-        for entry in fs::read_dir(&source)? {
-            let name = entry?.file_name();
-            copy(&source.join(&name), &target.join(&name))?;
+        // A folder without records of this kind has none to copy.
+        for entry in fs::read_dir(from.join(kind)).into_iter().flatten().flatten() {
+            copy(&entry.path(), &into.join(kind).join(entry.file_name()))?;
         }
     }
     copy(&from.join(provenance::SPEC), &into.join(provenance::SPEC))?;
     provenance::join_splits(&from.join(provenance::SPLITS), &into.join(provenance::SPLITS))?;
     let target = into.join(provenance::FILE);
     provenance::join_runs(&from.join(provenance::FILE), &target)?;
-    for shard in ledgers(from)?.iter().skip(1) {
+    for shard in &ledgers(from)?[1..] {
         provenance::join_runs(&shard.with_extension(provenance::FILE), &target)?;
     }
     Ok(())
 }
 
 /// Copies a whole file to where there is none.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let is_whole = from.is_file() && !is_temporary(from);
-    if is_whole && !to.exists() { replace(to, &fs::read(from)?) } else { Ok(()) }
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    if to.exists() || is_temporary(from) {
+        return Ok(());
+    }
+    read_present(from)?.map_or(Ok(()), |bytes| replace(to, &bytes))
 }

@@ -28,21 +28,22 @@ pub use embedding::{Cloud, Embedding};
 pub use merge::{Merged, merge};
 pub use record::{Record, Status};
 pub use replace::{
-    json, lock, remedy, remove, remove_leftovers, replace, replace_all, replace_json, sync_folder,
+    json, lock, read_present, remove, remove_leftovers, replace, replace_all, replace_json,
 };
 pub use selection::{Edge, End, Selection, Tried};
 pub use writer::{Writer, is_in_use};
 
-pub use crate::plan::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
+pub use crate::plan::{Place, Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 
 use crate::data::hex;
+use crate::error::Error;
 
 /// Name of the ledger in a results folder.
 pub const FILE: &str = "ledger.jsonl";
@@ -61,20 +62,16 @@ pub struct Ledger {
 
 impl Ledger {
     /// What all ledgers of the results folder `dir` say.
-    pub fn read(dir: &Path) -> io::Result<Self> {
+    pub fn read(dir: &Path) -> Result<Self, Error> {
         let mut ledger = Self::default();
         for path in ledgers(dir)? {
-            let Self { records, warnings } = Self::read_file(&path)?;
-            ledger.warnings.extend(warnings);
-            for record in records.into_values() {
-                ledger.improve(record);
-            }
+            ledger.join(Self::read_file(&path)?);
         }
         Ok(ledger)
     }
 
     /// Reads one ledger; a missing file is an empty one.
-    pub fn read_file(path: &Path) -> io::Result<Self> {
+    pub fn read_file(path: &Path) -> Result<Self, Error> {
         let mut ledger = Self::default();
         for (index, line) in bytes(path)?.split(|&byte| byte == b'\n').enumerate() {
             if line.iter().all(u8::is_ascii_whitespace) {
@@ -96,13 +93,17 @@ impl Ledger {
         self.records.insert(record.cell.clone(), record);
     }
 
-    /// Adds a record of another ledger if it counts more than the one that is there; whether it does.
-    fn improve(&mut self, record: Record) -> bool {
-        let counts = self.status(&record.cell).is_none_or(|status| record.status > status);
-        if counts {
-            self.insert(record);
+    /// Adds those records of another ledger that count more than the ones that are there. Gives their cells.
+    fn join(&mut self, other: Self) -> Vec<String> {
+        self.warnings.extend(other.warnings);
+        let mut added = Vec::new();
+        for (cell, record) in other.records {
+            if self.status(&cell).is_none_or(|status| record.status > status) {
+                self.records.insert(cell.clone(), record);
+                added.push(cell);
+            }
         }
-        counts
+        added
     }
 
     pub fn get(&self, cell: &str) -> Option<&Record> {
@@ -177,11 +178,13 @@ impl std::iter::Sum for Tally {
 
 /// The ledgers of the results folder `dir`: its own first, whether or not there is one, then those of
 /// its shards by name.
-pub fn ledgers(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut shards = match fs::read_dir(dir.join(SHARDS)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        entries => entries?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
+pub fn ledgers(dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let folder = dir.join(SHARDS);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
     };
+    let mut shards = entries.map_err(Error::cannot("read", &folder))?;
     shards.retain(|path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl"));
     shards.sort();
     shards.insert(0, dir.join(FILE));
@@ -190,7 +193,7 @@ pub fn ledgers(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// SHA-256 of all ledgers of the results folder `dir`, one after the other in the order of [`ledgers`]. For a folder
 /// without shards it is that of its ledger.
-pub fn hash(dir: &Path) -> io::Result<String> {
+pub fn hash(dir: &Path) -> Result<String, Error> {
     let mut hash = Sha256::new();
     for path in ledgers(dir)? {
         hash.update(bytes(&path)?);
@@ -199,9 +202,6 @@ pub fn hash(dir: &Path) -> io::Result<String> {
 }
 
 /// The bytes of a file; none if it is missing.
-fn bytes(path: &Path) -> io::Result<Vec<u8>> {
-    match fs::read(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        read => read,
-    }
+fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    Ok(read_present(path)?.unwrap_or_default())
 }

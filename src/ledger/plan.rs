@@ -2,9 +2,11 @@
 //!
 //! Written by a run before its first cell. Together with the ledger it is all that rendering needs.
 
+use std::io;
 use std::path::Path;
 
-use super::{Ledger, Status, replace_json};
+use super::{Ledger, Status, read_present, replace_json};
+use crate::error::Error;
 use crate::plan::{Former, Plan};
 
 impl Plan {
@@ -12,15 +14,26 @@ impl Plan {
     pub const FILE: &str = "plan.json";
 
     /// Reads `dir/plan.json`.
-    pub fn read(dir: &Path) -> std::io::Result<Self> {
-        let text = std::fs::read(dir.join(Self::FILE))?;
-        let plan: Self = serde_json::from_slice(&text).map_err(std::io::Error::other)?;
-        plan.check().map_err(std::io::Error::other)?;
-        Ok(plan)
+    pub fn read(dir: &Path) -> Result<Self, Error> {
+        if !dir.is_dir() {
+            return Err(Error::input(format!("there is no folder {}", dir.display())));
+        }
+        let path = dir.join(Self::FILE);
+        let text = read_present(&path)?.ok_or_else(|| {
+            Error::input(format!(
+                "{} has no {}, so it is not the results folder of a run, or the file was deleted; name the folder that \
+                 `npsvcpp run` wrote, such as results/<spec name>, or run its spec again",
+                dir.display(),
+                Self::FILE
+            ))
+        })?;
+        let plan = serde_json::from_slice(&text).map_err(io::Error::from);
+        let checked = plan.and_then(|plan: Self| plan.check().map(|()| plan));
+        checked.map_err(Error::cannot("read", &path))
     }
 
     /// Everybody indexes by what a cell says.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> io::Result<()> {
         for (number, cell) in self.cells.iter().enumerate() {
             let splits = self.datasets.get(cell.dataset).map_or(0, |row| row.splits.len());
             let indices = [
@@ -30,16 +43,16 @@ impl Plan {
             ];
             if let Some((what, index, count)) = indices.iter().find(|(_, i, count)| i >= count) {
                 let file = Self::FILE;
-                return Err(format!(
+                return Err(io::Error::other(format!(
                     "cell {number} of {file} names {what} {index}, expected one below {count}"
-                ));
+                )));
             }
         }
         Ok(())
     }
 
     /// Writes `dir/plan.json`, whole or not at all.
-    pub fn write(&self, dir: &Path) -> std::io::Result<()> {
+    pub fn write(&self, dir: &Path) -> Result<(), Error> {
         replace_json(&dir.join(Self::FILE), self)
     }
 }

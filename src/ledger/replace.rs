@@ -7,37 +7,35 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
 use serde::Serialize;
+use tempfile::NamedTempFile;
+
+use crate::error::Error;
 
 /// How the names of temporary files begin.
 const PREFIX: &str = ".replacing-";
 
-/// Replaces the file at `path` whole or not at all.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    rename_filled(path, bytes)?;
-    sync_folder(parent(path))
+/// Replaces the file at `path` whole or not at all, and makes the folder it needs.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    replace_all([(path, bytes)])
 }
 
 /// Replaces the file at `path` by `value` as indented JSON, whole or not at all.
-pub fn replace_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    replace(path, &json(value)?)
+pub fn replace_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    replace(path, &json(value))
 }
 
 /// `value` as the program writes JSON: indented, with a line end.
-pub fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(value)?;
+pub fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect("the values can be written as JSON");
     text.push(b'\n');
-    Ok(text)
+    text
 }
 
 /// Replaces each file whole or not at all, in order, and makes the folders they need. All are on the disk at the end.
-/// An error names the file that could not be written.
-pub fn replace_all<'a>(
-    files: impl IntoIterator<Item = (&'a Path, &'a [u8])>,
-) -> Result<(), (PathBuf, io::Error)> {
+pub fn replace_all<'a>(files: impl IntoIterator<Item = (&'a Path, &'a [u8])>) -> Result<(), Error> {
     let mut folders = BTreeSet::new();
     for (path, bytes) in files {
         let folder = parent(path);
@@ -47,19 +45,26 @@ pub fn replace_all<'a>(
         folders.insert(folder);
         fs::create_dir_all(folder)
             .and_then(|()| rename_filled(path, bytes))
-            .map_err(|error| (path.to_path_buf(), error))?;
+            .map_err(Error::cannot("write", path))?;
     }
-    for folder in folders {
-        sync_folder(folder).map_err(|error| (folder.to_path_buf(), error))?;
+    folders.into_iter().try_for_each(sync_folder)
+}
+
+/// The bytes of the file at `path`, if there is one.
+pub fn read_present(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(Error::cannot("read", path)),
     }
-    Ok(())
 }
 
 /// Removes the file at `path`, if there is one.
-pub fn remove(path: &Path) -> io::Result<()> {
+pub fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed.and_then(|()| sync_folder(parent(path))),
+        removed => {
+            removed.map_err(Error::cannot("remove", path)).and_then(|()| sync_folder(parent(path)))
+        }
     }
 }
 
@@ -95,35 +100,23 @@ pub fn lock(dir: &Path) -> Option<File> {
 }
 
 /// Makes the names of a folder's files last.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
+fn sync_folder(folder: &Path) -> Result<(), Error> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         // Some systems and file systems cannot do this, nor is it possible for a folder that may not be read.
         Err(error) if [InvalidInput, PermissionDenied, Unsupported].contains(&error.kind()) => {
             Ok(())
         }
-        synced => synced,
-    }
-}
-
-/// What a user can do about a file that could not be written, as the end of a sentence.
-pub fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space, then run the same command to continue"
-        }
-        _ => "",
+        synced => synced.map_err(Error::cannot("write to", folder)),
     }
 }
 
 /// Writes a temporary file and gives it the name `path`.
 fn rename_filled(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (temporary, mut file) = temporary(parent(path))?;
-    let renamed = fill(&mut file, bytes).and_then(|()| fs::rename(&temporary, path));
-    if renamed.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    renamed
+    let mut temporary = temporary(parent(path))?;
+    fill(temporary.as_file_mut(), bytes)?;
+    temporary.persist(path)?;
+    Ok(())
 }
 
 fn fill(file: &mut File, bytes: &[u8]) -> io::Result<()> {
@@ -138,27 +131,25 @@ fn fill(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A new file in `folder`, locked.
-fn temporary(folder: &Path) -> io::Result<(PathBuf, File)> {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX);
+    // Others may read the file, as any that the program writes.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     loop {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        let file = match File::options().write(true).create_new(true).open(&path) {
-            // A leftover, or another machine's that has a process of this number too.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            file => file?,
-        };
+        let file = builder.tempfile_in(folder)?;
         // Where a file system has no locks, nobody removes the file either.
-        let _ = file.lock();
+        let _ = file.as_file().lock();
         // Between the two lines above, another process may have taken the file for a leftover.
-        if path.exists() {
-            return Ok((path, file));
+        if file.path().exists() {
+            return Ok(file);
         }
     }
 }
 
 /// The folder of a file.
-fn parent(path: &Path) -> &Path {
+pub(super) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -175,13 +166,13 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         fs::write(at(".replacing-left"), "half a ta").unwrap();
         fs::write(at("table.md"), "a table").unwrap();
-        let (in_use, file) = temporary(folder.path()).unwrap();
+        let in_use = temporary(folder.path()).unwrap();
         remove_leftovers(folder.path());
         assert!(!at(".replacing-left").exists());
-        assert!(at("table.md").exists() && in_use.exists());
-        drop(file);
+        assert!(at("table.md").exists() && in_use.path().exists());
+        let left = in_use.into_temp_path().keep().unwrap();
         remove_leftovers(folder.path());
-        assert!(!in_use.exists());
+        assert!(!left.exists());
     }
 
     #[test]

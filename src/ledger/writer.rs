@@ -1,15 +1,18 @@
 //! The writer of a ledger: whole lines, synced, one writer at a time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::Record;
+use super::replace::parent;
+use crate::error::Error;
 
 /// Appends records; holds the ledger's lock so that two runs cannot interleave.
 #[derive(Debug)]
 pub struct Writer {
+    path: PathBuf,
     file: File,
     /// When the file was last known to be on the disk.
     synced: Instant,
@@ -19,21 +22,30 @@ pub struct Writer {
 const SYNC_EVERY: Duration = Duration::from_millis(100);
 
 impl Writer {
-    /// Opens `path` for appending and locks it. `Ok(None)` when another process holds the lock.
-    pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-        if is_held(file.try_lock())? {
-            return Ok(None);
-        }
-        if ends_mid_line(&mut file)? {
-            file.write_all(b"\n")?;
-        }
-        Ok(Some(Self { file, synced: Instant::now() }))
+    /// Opens `path` for appending and locks it; makes the folder it needs. `Ok(None)` when another process holds the
+    /// lock.
+    pub fn open(path: &Path) -> Result<Option<Self>, Error> {
+        let open = || {
+            fs::create_dir_all(parent(path))?;
+            let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+            if is_held(file.try_lock())? {
+                return Ok(None);
+            }
+            if ends_mid_line(&mut file)? {
+                file.write_all(b"\n")?;
+            }
+            Ok(Some(Self { path: path.to_path_buf(), file, synced: Instant::now() }))
+        };
+        open().map_err(Error::cannot("write", path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Appends one record; waits until it is on the disk, unless its cell was short and that was done a
     /// moment ago.
-    pub fn append(&mut self, record: &Record) -> io::Result<()> {
+    pub fn append(&mut self, record: &Record) -> Result<(), Error> {
         self.write(record)?;
         let is_short = record.fit_seconds.unwrap_or_default() < SYNC_EVERY.as_secs_f64();
         if is_short && self.synced.elapsed() < SYNC_EVERY {
@@ -46,23 +58,24 @@ impl Writer {
     pub fn append_all<'a>(
         &mut self,
         records: impl IntoIterator<Item = &'a Record>,
-    ) -> io::Result<()> {
-        for record in records {
-            self.write(record)?;
-        }
+    ) -> Result<(), Error> {
+        records.into_iter().try_for_each(|record| self.write(record))?;
         self.sync()
     }
 
     /// Waits until everything is on the disk.
-    pub fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()?;
+    pub fn sync(&mut self) -> Result<(), Error> {
         self.synced = Instant::now();
-        Ok(())
+        self.file.sync_data().map_err(Error::cannot("write", &self.path))
     }
 
-    fn write(&mut self, record: &Record) -> io::Result<()> {
-        let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
+    fn write(&mut self, record: &Record) -> Result<(), Error> {
+        let mut line = serde_json::to_vec(record).expect("a record can be written as JSON");
         line.push(b'\n');
+        self.write_line(&line).map_err(Error::cannot("write", &self.path))
+    }
+
+    fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
         // In tests, the program waits here, or it ends or the disk is full in the middle of a line.
         #[cfg(feature = "failpoints")]
         fail::fail_point!("append", |what| {
@@ -72,17 +85,18 @@ impl Writer {
                 _ => Err(io::Error::from_raw_os_error(libc::ENOSPC)),
             }
         });
-        self.file.write_all(&line)
+        self.file.write_all(line)
     }
 }
 
 /// Whether another process writes to the ledger at `path` now.
-pub fn is_in_use(path: &Path) -> io::Result<bool> {
-    match File::open(path) {
+pub fn is_in_use(path: &Path) -> Result<bool, Error> {
+    let is_in_use = match File::open(path) {
         Ok(file) => is_held(file.try_lock_shared()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
-    }
+    };
+    is_in_use.map_err(Error::cannot("read", path))
 }
 
 /// Whether a lock was refused because another process has it. Some network file systems know no

@@ -29,18 +29,12 @@ impl Cost {
 
 /// A square similarity loss: the similar samples are eliminated under rest versus one.
 pub fn square_similarity(scheme: Scheme, shape: Shape) -> Cost {
+    if scheme == Scheme::Ovr || shape.rank.is_some() {
+        return full_dual(shape);
+    }
     let (n, classes) = (shape.n as f64, shape.classes as f64);
-    let own = n / classes;
-    if let Some(rank) = shape.rank {
-        return low_rank(shape, rank);
-    }
-    match scheme {
-        Scheme::Ovr => full_dual(shape),
-        Scheme::Rvo => Cost {
-            flops: 2.0 * n.powi(3) + classes * own.powi(3) + 20.0 * n * n,
-            bytes: 8.0 * (2.0 * n * n),
-        },
-    }
+    let flops = 2.0 * n.powi(3) + classes * (n / classes).powi(3) + 20.0 * n * n;
+    Cost { flops, bytes: 16.0 * n * n }
 }
 
 /// Duals in all coefficients: coordinate steps at first, then a dozen linear systems per class with a

@@ -12,8 +12,8 @@ mod trace;
 use std::sync::LazyLock;
 
 use npsvc::{
-    BadParameter, Ctwsvm, Gepsvm, Info, KNpsvcpp, Lstwsvm, Method, Nhsvm, Npsvm, Pintwsvm, Rmtbsvm,
-    Scheme, Shape, Twsvm,
+    BadParameter, Ctwsvm, Gepsvm, KNpsvcpp, Lstwsvm, Method, MethodInfo, Nhsvm, Npsvm, Pintwsvm,
+    Rmtbsvm, Scheme, Shape, Twsvm,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -25,8 +25,9 @@ pub use svm::{Engine, Svm};
 pub use trace::TraceRow;
 
 use criteria::{
-    AmSoftmax, ArcFace, Criterion, CrossEntropy, DNpsvcpp, Dtwsvn, NEEDS_DEEP, Parameters,
+    AmSoftmax, ArcFace, Criterion, CrossEntropy, DNpsvcpp, Dtwsvn, Loss, NEEDS_DEEP, Parameters,
 };
+pub(crate) use parameters::{is_default, spec_parameters};
 
 /// All methods: those of the paper's Table 2 in its order, the other kernel methods, then the criteria of
 /// networks, those of Table 3 first.
@@ -57,12 +58,13 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 
 /// A method that a spec can name.
 pub struct Entry {
-    pub info: Info,
+    pub info: MethodInfo,
     /// Whether it trains a network on features instead of fitting on a kernel matrix.
     pub is_network: bool,
+    /// Default parameters.
+    pub defaults: Value,
     schema: fn(&mut SchemaGenerator) -> Schema,
-    defaults: fn() -> Value,
-    point: Configure,
+    configure: Configure,
 }
 
 type Configure = Box<dyn Fn(&Value) -> Result<Point, ConfigureError> + Send + Sync>;
@@ -81,14 +83,9 @@ impl Entry {
         (self.schema)(generator).to_value()
     }
 
-    /// Default parameters.
-    pub fn defaults(&self) -> Value {
-        (self.defaults)()
-    }
-
     /// The method with these parameters, checked; missing ones have their defaults.
     pub fn point(&self, params: &Value) -> Result<Point, ConfigureError> {
-        (self.point)(params)
+        (self.configure)(params)
     }
 
     /// Why this build cannot fit it.
@@ -180,7 +177,12 @@ fn kernel<M: Method + Text>(
 
 /// The entry of a criterion of networks.
 fn network<P: Parameters>() -> Entry {
-    entry(P::INFO, true, |parameters: P| {
+    let default: Criterion = P::default().into();
+    let losses = match default.loss {
+        Loss::Softmax(_) => ["–", "–"],
+        Loss::Hyperplanes(_) => ["a²/2", "[s − a]₊²/2"],
+    };
+    entry(P::info(losses), true, |parameters: P| {
         parameters.check_ranges()?;
         let criterion: Criterion = parameters.into();
         criterion.check()?;
@@ -189,20 +191,16 @@ fn network<P: Parameters>() -> Entry {
 }
 
 fn entry<P: Text>(
-    info: Info,
+    info: MethodInfo,
     is_network: bool,
     check: impl Fn(P) -> Result<Fitter, BadParameter> + Send + Sync + 'static,
 ) -> Entry {
-    Entry {
-        info,
-        is_network,
-        schema: P::json_schema,
-        defaults: || to_value(&P::default()),
-        point: Box::new(move |params| {
-            let parameters: P = serde_json::from_value(params.clone())?;
-            Ok(Point { params: to_value(&parameters), fitter: check(parameters)? })
-        }),
-    }
+    let configure = move |params: &Value| {
+        let parameters: P = serde_json::from_value(params.clone())?;
+        Ok(Point { params: to_value(&parameters), fitter: check(parameters)? })
+    };
+    let defaults = to_value(&P::default());
+    Entry { info, is_network, defaults, schema: P::json_schema, configure: Box::new(configure) }
 }
 
 fn to_value(parameters: &impl Serialize) -> Value {
@@ -222,7 +220,7 @@ mod tests {
         assert_eq!(names.len(), METHODS.len());
         for entry in METHODS.iter() {
             let point = entry.point(&json!({})).unwrap();
-            assert_eq!(point.params, entry.defaults(), "{}", entry.info.name);
+            assert_eq!(point.params, entry.defaults, "{}", entry.info.name);
         }
     }
 

@@ -24,3 +24,8 @@ macro_rules! spec_parameters {
     };
 }
 pub(crate) use spec_parameters;
+
+/// Whether a parameter may be left out of the text of a cell.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

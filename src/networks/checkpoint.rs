@@ -1,6 +1,6 @@
 //! Checkpoints, from which a killed training continues: everything that the next epoch depends on, in a safetensors
 //! file that is replaced as a whole. Once the prior encoder is frozen, its last checkpoint stays, and the layers
-//! behind it go to a second file, see [`of_head`], because encoders are large.
+//! behind it go to a second file, see [`head_path`], because encoders are large.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,6 +11,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor, no_grad};
 
+use super::torch::bytes;
 use crate::methods::TraceRow;
 
 /// Key of the other state in the file's metadata.
@@ -20,7 +21,7 @@ const STATE: &str = "state";
 pub(super) type Refusal = String;
 
 /// The state beyond tensors.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct TrainingState {
     /// The cell that the training belongs to: the name of the file. Older files lack it.
     #[serde(default)]
@@ -33,7 +34,7 @@ pub(super) struct TrainingState {
 }
 
 /// Where the layers behind a frozen encoder are stored, next to the checkpoint with the encoder.
-pub(super) fn of_head(path: &Path) -> PathBuf {
+pub(super) fn head_path(path: &Path) -> PathBuf {
     path.with_extension("head.safetensors")
 }
 
@@ -43,7 +44,7 @@ pub(super) fn save(
     state: &TrainingState,
     tensors: &[(String, Tensor)],
 ) -> io::Result<()> {
-    let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, tensor)| bytes_of(tensor)).collect();
+    let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, tensor)| bytes(tensor)).collect();
     let mut views = Vec::with_capacity(tensors.len());
     for ((name, tensor), bytes) in tensors.iter().zip(&bytes) {
         let shape = tensor.size().iter().map(|&n| n as usize).collect();
@@ -113,12 +114,4 @@ pub(super) fn load(
         }
     });
     Ok(Some(state))
-}
-
-fn bytes_of(tensor: &Tensor) -> Vec<u8> {
-    let tensor = tensor.detach().to_device(tch::Device::Cpu).to_kind(Kind::Float).contiguous();
-    let count = tensor.numel();
-    let mut bytes = vec![0; 4 * count];
-    tensor.copy_data_u8(&mut bytes, count);
-    bytes
 }

@@ -25,7 +25,8 @@ pub(super) struct ClassWeights {
     momentum: f64,
     /// Of this epoch.
     gamma: f64,
-    tau: Vec<f64>,
+    /// The weights now.
+    pub tau: Vec<f64>,
     /// The last optimum, before momentum, and the norm of the combined gradient there.
     tau_star: Vec<f64>,
     gradient_norm: f64,
@@ -47,15 +48,6 @@ impl ClassWeights {
             sum: vec![0.0; classes],
             steps: 0,
         }
-    }
-
-    /// The weights now.
-    pub fn tau(&self) -> &[f64] {
-        &self.tau
-    }
-
-    pub fn restore(&mut self, tau: &[f64]) {
-        self.tau = tau.to_vec();
     }
 
     /// An epoch begins.
@@ -89,12 +81,11 @@ impl ClassWeights {
             .map(|i| star[i] * (0..classes).map(|j| g[(i, j)] * star[j]).sum::<f64>())
             .sum();
         self.gradient_norm = square.max(0.0).sqrt();
-        for (tau, star) in self.tau.iter_mut().zip(&star) {
+        for ((tau, sum), star) in self.tau.iter_mut().zip(&mut self.sum).zip(&star) {
             *tau += self.momentum * (star - *tau);
+            *sum += *tau;
         }
         self.tau_star = star;
-        let pairs = self.sum.iter_mut().zip(&self.tau);
-        pairs.for_each(|(sum, tau)| *sum += tau);
         self.steps += 1;
     }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use tch::{Device, Tensor, no_grad};
 
-use super::features::prefetched;
+use super::features::{in_order, prefetched};
 use super::torch::with_all_cores;
 use super::weights::Weights;
 use super::{ResNet, TrainError, channels_last};
@@ -62,17 +62,14 @@ impl FineTunedEncoder {
             return Ok(features.shallow_clone());
         }
         let features = self.encode(images)?;
-        let kept = (images.clone(), features.shallow_clone());
-        known.borrow_mut().push(kept);
+        known.borrow_mut().push((images.clone(), features.shallow_clone()));
         Ok(features)
     }
 
     fn encode(&self, images: &Images) -> Result<Tensor, TrainError> {
-        let indices: Vec<usize> = (0..images.len()).collect();
-        let batches: Vec<Vec<usize>> = indices.chunks(BATCH).map(<[usize]>::to_vec).collect();
         let mut parts = Vec::new();
         with_all_cores(|| {
-            prefetched(images, &batches, |_, pixels| {
+            prefetched(images, &in_order(images, BATCH), |_, pixels| {
                 parts.push(no_grad(|| self.phi(&pixels, false)));
                 Ok::<(), TrainError>(())
             })

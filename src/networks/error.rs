@@ -1,19 +1,17 @@
 //! Why images cannot be encoded, and why a training ended without a network.
 
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
+use std::path::Path;
 
 use super::torch::TorchError;
-use crate::data::DataError;
+use crate::data::{DataError, bad};
 
 /// Why images cannot be encoded.
 #[derive(Debug, thiserror::Error)]
 pub enum EncoderError {
-    #[error("failed to read {}: {source}", .path.display())]
-    Read { path: PathBuf, source: std::io::Error },
-    #[error("{}: found {found}, expected {expected}", .path.display())]
-    Content { path: PathBuf, found: String, expected: String },
+    /// The images or the weights.
     #[error("{0}")]
-    Image(#[from] DataError),
+    Data(#[from] DataError),
     #[error("{0}")]
     Torch(#[from] TorchError),
 }
@@ -22,14 +20,13 @@ impl EncoderError {
     /// The file it is about, if it is about one.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Read { path, .. } | Self::Content { path, .. } => Some(path),
-            Self::Image(error) => error.path(),
+            Self::Data(error) => error.path(),
             Self::Torch(_) => None,
         }
     }
 
-    pub(super) fn content(path: &Path, found: String, expected: impl Into<String>) -> Self {
-        Self::Content { path: path.to_path_buf(), found, expected: expected.into() }
+    pub(super) fn content(path: &Path, found: impl Display, expected: impl Display) -> Self {
+        bad("", found, expected).in_file(path).into()
     }
 }
 

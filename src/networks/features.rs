@@ -5,17 +5,18 @@
 //! depend on.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use ndarray::Array2;
+use ndarray::{Array2, Axis, concatenate};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tch::{Device, Kind, Tensor};
 
 use super::torch::{self, guarded};
 use super::{EncoderError, ResNet};
-use crate::data::{DataError, Encoder, Images, hex};
+use crate::data::{DataError, Dataset, Encoder, Images, hex};
 
 /// Images that are encoded together.
 const BATCH: usize = 16;
@@ -24,6 +25,35 @@ impl Encoder {
     /// The network in evaluation mode.
     pub fn network(&self, device: Device) -> Result<ResNet, EncoderError> {
         ResNet::new(self.spec.network, self.spec.conventions, &self.weights, device)
+    }
+}
+
+/// Features of the `images` of a dataset, stored in the user's cache. `begin` is called with the number of images that
+/// are about to be encoded.
+pub fn dataset_features(
+    dataset: &Dataset,
+    images: &Images,
+    encoder: &Encoder,
+    device: &str,
+    begin: &dyn Fn(usize),
+) -> Result<Array2<f64>, DataError> {
+    let cache = dirs::cache_dir().map(|cache| cache.join("npsvcpp").join("features"));
+    let part = |part: Range<usize>| {
+        let images = images.select(&part.collect::<Vec<usize>>());
+        let begin = || begin(images.len());
+        features(&images, encoder, device, cache.as_deref(), begin).map_err(|error| {
+            DataError::Unencodable {
+                dataset: dataset.name.clone(),
+                problem: error.to_string(),
+                path: error.path().map(Path::to_path_buf),
+            }
+        })
+    };
+    // Samples for validation apart, so that the others are stored under the same name with and without.
+    let own = dataset.own_samples();
+    match own == images.len() {
+        true => part(0..own),
+        false => Ok(concatenate![Axis(0), part(0..own)?, part(own..images.len())?]),
     }
 }
 
@@ -38,10 +68,10 @@ pub fn features(
 ) -> Result<Array2<f64>, EncoderError> {
     let dims = encoder.spec.network.dims();
     let key = hex(&Sha256::digest(format!("{} {}", encoder.hash()?, images.hash()?)));
-    let place = cache.map(|cache| cache.join(format!("{key}.f32")));
-    let stored = place.as_ref().and_then(|place| fs::read(place).ok());
+    let path = cache.map(|cache| cache.join(format!("{key}.f32")));
+    let stored = path.as_ref().and_then(|path| fs::read(path).ok());
     let wanted = 4 * dims * images.len();
-    let bytes = match stored.and_then(|bytes| unsealed(bytes, wanted)) {
+    let bytes = match stored.and_then(|bytes| verified(bytes, wanted)) {
         Some(bytes) => bytes,
         None => {
             begin();
@@ -49,9 +79,9 @@ pub fn features(
                 Device::Cpu => compute(images, encoder)?,
                 device => guarded(device, || compute_on(images, encoder, device))?,
             };
-            if let Some(place) = &place {
+            if let Some(path) = &path {
                 // Features that cannot be stored are computed again next time.
-                let _ = keep(place, &bytes);
+                let _ = store(path, &bytes);
             }
             bytes
         }
@@ -64,20 +94,20 @@ pub fn features(
 }
 
 /// The stored features, if they have the wanted length and agree with the hash behind them.
-fn unsealed(mut bytes: Vec<u8>, wanted: usize) -> Option<Vec<u8>> {
-    let seal = bytes.get(wanted..)?.to_vec();
+fn verified(mut bytes: Vec<u8>, wanted: usize) -> Option<Vec<u8>> {
+    let checksum = bytes.get(wanted..)?.to_vec();
     bytes.truncate(wanted);
-    (seal == Sha256::digest(&bytes).as_slice()).then_some(bytes)
+    (checksum == Sha256::digest(&bytes).as_slice()).then_some(bytes)
 }
 
-fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = place.parent().unwrap_or(Path::new("."));
+fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     std::io::Write::write_all(&mut file, bytes)?;
     std::io::Write::write_all(&mut file, &Sha256::digest(bytes))?;
     file.as_file().sync_all()?;
-    file.persist(place).map_err(|error| error.error)?;
+    file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -85,10 +115,8 @@ fn keep(place: &Path, bytes: &[u8]) -> std::io::Result<()> {
 fn compute_on(images: &Images, encoder: &Encoder, device: Device) -> Result<Vec<u8>, EncoderError> {
     const ON_DEVICE: usize = 128;
     let network = encoder.network(device)?;
-    let indices: Vec<usize> = (0..images.len()).collect();
-    let batches: Vec<Vec<usize>> = indices.chunks(ON_DEVICE).map(<[usize]>::to_vec).collect();
     let mut bytes = Vec::new();
-    prefetched(images, &batches, |_, pixels| {
+    prefetched(images, &in_order(images, ON_DEVICE), |_, pixels| {
         bytes.extend(encoded(&network, &pixels.to_device(device)));
         Ok::<(), EncoderError>(())
     })?;
@@ -98,17 +126,12 @@ fn compute_on(images: &Images, encoder: &Encoder, device: Device) -> Result<Vec<
 /// The features of pixels in 0..255 as bytes.
 fn encoded(network: &ResNet, pixels: &Tensor) -> Vec<u8> {
     let pixels = network.conventions().normalise(pixels);
-    let phi = tch::no_grad(|| network.forward(&pixels, false));
-    let phi = phi.to_device(Device::Cpu).contiguous();
-    let mut bytes = vec![0; 4 * phi.numel()];
-    phi.copy_data_u8(&mut bytes, phi.numel());
-    bytes
+    torch::bytes(&tch::no_grad(|| network.forward(&pixels, false)))
 }
 
 fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> {
-    let indices: Vec<usize> = (0..images.len()).collect();
-    let parts: Vec<Vec<u8>> = indices
-        .par_chunks(BATCH)
+    let parts: Vec<Vec<u8>> = in_order(images, BATCH)
+        .par_iter()
         .map_init(
             || None,
             |network, indices| {
@@ -124,6 +147,12 @@ fn compute(images: &Images, encoder: &Encoder) -> Result<Vec<u8>, EncoderError> 
         )
         .collect::<Result<_, EncoderError>>()?;
     Ok(parts.concat())
+}
+
+/// All images in batches of `size`.
+pub(super) fn in_order(images: &Images, size: usize) -> Vec<Vec<usize>> {
+    let indices: Vec<usize> = (0..images.len()).collect();
+    indices.chunks(size).map(<[usize]>::to_vec).collect()
 }
 
 /// Calls `work` with each batch as pixels in 0..255, while the next batch is decoded.
@@ -194,17 +223,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_taken_only_as_it_was_kept() {
+    fn stored_features_are_read_only_if_unchanged() {
         let folder = tempfile::tempdir().expect("a folder");
-        let place = folder.path().join("features/some.f32");
-        keep(&place, &[1, 2, 3, 4]).expect("a file is written");
-        let bytes = fs::read(&place).expect("it is there");
-        assert_eq!(unsealed(bytes.clone(), 4), Some(vec![1, 2, 3, 4]));
-        assert_eq!(unsealed(bytes.clone(), 3), None);
-        assert_eq!(unsealed(bytes[..20].to_vec(), 4), None);
+        let path = folder.path().join("features/some.f32");
+        store(&path, &[1, 2, 3, 4]).expect("a file is written");
+        let bytes = fs::read(&path).expect("it is there");
+        assert_eq!(verified(bytes.clone(), 4), Some(vec![1, 2, 3, 4]));
+        assert_eq!(verified(bytes.clone(), 3), None);
+        assert_eq!(verified(bytes[..20].to_vec(), 4), None);
         let mut flipped = bytes;
         flipped[2] ^= 1;
-        assert_eq!(unsealed(flipped, 4), None);
-        assert_eq!(unsealed(Vec::new(), 4), None);
+        assert_eq!(verified(flipped, 4), None);
+        assert_eq!(verified(Vec::new(), 4), None);
     }
 }

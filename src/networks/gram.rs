@@ -126,7 +126,7 @@ mod tests {
         let batch = batch();
         let expect = &batch.reference["expect"];
         let pass = batch.head.pass(&batch.phi, None);
-        let f = batch.head.weights.linear("cls", &pass.seen);
+        let f = batch.head.weights.linear("cls", &pass.input);
         assert_near("z", pass.z.as_ref().unwrap(), &expect["z"], 1e-9);
         assert_near("f", &f, &expect["f"], 1e-9);
         let (c, margin, _) = batch.settings;
@@ -178,7 +178,7 @@ mod tests {
             }
         });
         let pass = head.pass(&batch.phi, None);
-        let f = head.weights.linear("cls", &pass.seen);
+        let f = head.weights.linear("cls", &pass.input);
         let (c, margin, classes) = batch.settings;
         let scheme = Scheme::Ovr;
         let hyperplanes = Hyperplanes {
@@ -211,7 +211,7 @@ mod tests {
     fn first_columns_are_those_of_the_authors_code() {
         let batch = batch();
         let pass = batch.head.pass(&batch.phi, None);
-        let f = batch.head.weights.linear("cls", &pass.seen);
+        let f = batch.head.weights.linear("cls", &pass.input);
         let (c, margin, classes) = batch.settings;
         let hyperplanes = Hyperplanes {
             c,

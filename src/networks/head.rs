@@ -35,7 +35,7 @@ pub(super) struct Pass {
     /// Mean and inverse deviation that the layer norm used, if there is one.
     pub norm: Option<(Tensor, Tensor)>,
     /// The input of the hyperplanes.
-    pub seen: Tensor,
+    pub input: Tensor,
 }
 
 /// Random weights, layer by layer.
@@ -157,11 +157,11 @@ impl Head {
             (None, _) => phi.shallow_clone(),
         };
         let Some((gain, shift)) = self.layer_norm() else {
-            return Pass { z, norm: None, seen: joined };
+            return Pass { z, norm: None, input: joined };
         };
-        let (seen, mean, rstd) =
+        let (input, mean, rstd) =
             joined.native_layer_norm(gain.size(), Some(gain), Some(shift), EPSILON);
-        Pass { z, norm: Some((mean, rstd)), seen }
+        Pass { z, norm: Some((mean, rstd)), input }
     }
 
     /// `z(phi)`.

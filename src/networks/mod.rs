@@ -27,7 +27,7 @@ mod weights;
 mod weights_file;
 
 pub use error::{EncoderError, TrainError};
-pub use features::features;
+pub use features::{dataset_features, features};
 pub use resnet::{ResNet, channels_last};
 pub use torch::{TorchError, find_device};
 pub use train::train;

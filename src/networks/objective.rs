@@ -94,10 +94,10 @@ impl Objective {
     pub fn functions(&self, head: &Head, pass: &Pass) -> Tensor {
         match self.loss {
             Loss::Softmax(Margin::Additive { .. } | Margin::Angular { .. }) => {
-                unit(&pass.seen).matmul(&unit(head.hyperplanes().0).tr())
+                unit(&pass.input).matmul(&unit(head.hyperplanes().0).tr())
             }
             Loss::Softmax(Margin::None) | Loss::Hyperplanes(_) => {
-                head.weights.linear("cls", &pass.seen)
+                head.weights.linear("cls", &pass.input)
             }
         }
     }
@@ -162,12 +162,12 @@ impl Objective {
 
     /// The state that a checkpoint needs beyond weights and velocities.
     pub fn state(&self) -> Vec<f64> {
-        self.weights.as_ref().map_or_else(Vec::new, |weights| weights.tau().to_vec())
+        self.weights.as_ref().map_or_else(Vec::new, |weights| weights.tau.clone())
     }
 
     pub fn restore(&mut self, state: &[f64]) {
         if let Some(weights) = &mut self.weights {
-            weights.restore(state);
+            weights.tau = state.to_vec();
         }
     }
 }
@@ -185,7 +185,7 @@ fn tau_step(
         _ => step.phi.detach(),
     };
     let pass = step.pass(&phi);
-    let f = step.head.weights.linear("cls", &pass.seen);
+    let f = step.head.weights.linear("cls", &pass.input);
     let residuals = Residuals::new(hyperplanes, &f, &step.labels.members);
     let objectives = residuals.objectives();
     let slopes = tch::no_grad(|| residuals.slopes());

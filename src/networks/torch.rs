@@ -46,7 +46,7 @@ pub fn find_device(name: &str) -> Result<(), String> {
     }
 }
 
-/// Runs `work` on all cores, which pays for convolutions, but not for the layers behind them. It does not use
+/// Runs `work` on all cores, which is faster for convolutions, but not for the layers behind them. It does not use
 /// `--threads` cores, because sums in another order would give other numbers.
 pub(super) fn with_all_cores<T>(work: impl FnOnce() -> T) -> T {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -106,6 +106,14 @@ pub(super) fn largest(values: &Tensor) -> Vec<usize> {
     let columns: Vec<i64> =
         Vec::try_from(columns.to_device(Device::Cpu)).expect("a vector of integers is one");
     columns.into_iter().map(|l| l as usize).collect()
+}
+
+/// The values of a tensor in single precision, row by row, as bytes.
+pub(super) fn bytes(values: &Tensor) -> Vec<u8> {
+    let values = values.detach().to_device(Device::Cpu).to_kind(Kind::Float).contiguous();
+    let mut bytes = vec![0; 4 * values.numel()];
+    values.copy_data_u8(&mut bytes, values.numel());
+    bytes
 }
 
 /// The values of a tensor, row by row.

@@ -23,8 +23,7 @@ use super::torch::{device, guarded, matrix, with_all_cores};
 use super::{NetworkFit, TrainError, TrainOptions, TrainedNetwork, TrainingData};
 use crate::methods::TraceRow;
 use crate::methods::criteria::{Criterion, FrozenBatchNorms, Training};
-use npsvc::Seed;
-use npsvc::{Certificate, Termination};
+use npsvc::{Certificate, Seed, Termination};
 
 /// Trains a network by `criterion`; every random choice comes from `seed`.
 pub fn train(
@@ -86,12 +85,7 @@ impl<'a> Run<'a> {
             sgd: Sgd::new(weights, training, device),
             phi: matrix(x, device),
             labels: Labels::new(&data.samples.y, data.classes, device),
-            state: TrainingState {
-                cell: cell.unwrap_or_default(),
-                epochs: 0,
-                objective: Vec::new(),
-                trace: Vec::new(),
-            },
+            state: TrainingState { cell: cell.unwrap_or_default(), ..TrainingState::default() },
             network,
         };
         run.resume()?;
@@ -223,7 +217,7 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         if self.load(&path, true)? && self.network.encoder.is_some() && !self.is_fine_tuned() {
-            self.load(&checkpoint::of_head(&path), false)?;
+            self.load(&checkpoint::head_path(&path), false)?;
         }
         Ok(())
     }
@@ -254,7 +248,7 @@ impl<'a> Run<'a> {
         let encoder = self.network.encoder.as_ref();
         // A frozen encoder stays as it is in its last checkpoint.
         let (path, tensors) = match encoder.is_some_and(FineTunedEncoder::is_frozen) {
-            true => (checkpoint::of_head(path), self.tensors(false)),
+            true => (checkpoint::head_path(path), self.tensors(false)),
             false => (path.clone(), self.tensors(true)),
         };
         checkpoint::save(&path, &self.state, &tensors).map_err(|error| {
@@ -266,10 +260,7 @@ impl<'a> Run<'a> {
 /// The weights that training changes, with their names in checkpoints.
 fn trained(network: &TrainedNetwork) -> impl Iterator<Item = (Part, String, &Tensor)> {
     let head = network.head.weights.trained().map(|(name, tensor)| {
-        let part = match name.starts_with("cls.") {
-            true => Part::Classes,
-            false => Part::Shared,
-        };
+        let part = if name.starts_with("cls.") { Part::Classes } else { Part::Shared };
         (part, name.clone(), tensor)
     });
     let encoder = network.encoder.iter();

@@ -37,7 +37,7 @@ impl TrainedNetwork {
                 return Ok(None);
             }
             let z =
-                self.evaluate(&self.phi(samples)?, |mut pass| pass.z.take().unwrap_or(pass.seen));
+                self.evaluate(&self.phi(samples)?, |mut pass| pass.z.take().unwrap_or(pass.input));
             let shape = (z.size()[0] as usize, z.size()[1] as usize);
             let z = Array2::from_shape_vec(shape, numbers(&z));
             Ok(Some(z.expect("a tensor has as many numbers as its shape says")))

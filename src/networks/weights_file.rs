@@ -9,7 +9,7 @@ use safetensors::tensor::Dtype;
 use tch::{Kind, Tensor};
 
 use super::EncoderError;
-use crate::data::pth::{self, Precision};
+use crate::data::{DataError, pth};
 
 /// Tensors by name, in single precision.
 pub(super) struct WeightsFile {
@@ -34,50 +34,47 @@ impl WeightsFile {
 
 /// Reads the weights in `path`. The first bytes tell the format.
 pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
-    let bytes =
-        fs::read(path).map_err(|source| EncoderError::Read { path: path.to_path_buf(), source })?;
-    let tensors = match bytes.starts_with(b"PK") {
-        true => from_pth(&bytes, path)?,
-        false => from_safetensors(&bytes, path)?,
+    let bytes = fs::read(path).map_err(|source| DataError::read(path, source))?;
+    let mut tensors = BTreeMap::new();
+    let mut add = |name, dtype, shape: &[usize], bytes: &[u8]| {
+        let tensor = tensor(dtype, shape, bytes, path)?;
+        tensors.extend(tensor.map(|tensor| (name, tensor)));
+        Ok::<(), EncoderError>(())
     };
+    if bytes.starts_with(b"PK") {
+        for (name, found) in pth::tensors(&bytes).map_err(|bad| bad.in_file(path))? {
+            add(name, found.dtype, &found.shape, &found.bytes)?;
+        }
+    } else {
+        let file = SafeTensors::deserialize(&bytes).map_err(|error| {
+            let found = format!("no whole safetensors file ({error:?})");
+            EncoderError::content(path, found, "a safetensors file, or a zip archive of torch.save")
+        })?;
+        for (name, view) in file.tensors() {
+            add(name, view.dtype(), view.shape(), view.data())?;
+        }
+    }
     Ok(WeightsFile { tensors, path: path.to_path_buf() })
 }
 
-fn from_pth(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
-    let refuse =
-        |found: String| EncoderError::content(path, found, "an archive that torch.save wrote");
-    let tensor = |(name, tensor): (String, pth::PthTensor)| {
-        let kind = match tensor.precision {
-            Precision::Half => Kind::Half,
-            Precision::Single => Kind::Float,
-            Precision::Double => Kind::Double,
-        };
-        let values = Tensor::f_from_data_size(&tensor.bytes, &tensor.shape, kind);
-        let values = values.map_err(|error| refuse(error.to_string()))?;
-        Ok((name, values.to_kind(Kind::Float)))
+/// A tensor in single precision; none for counters, which no layer uses.
+fn tensor(
+    dtype: Dtype,
+    shape: &[usize],
+    bytes: &[u8],
+    path: &Path,
+) -> Result<Option<Tensor>, EncoderError> {
+    let kind = match dtype {
+        Dtype::F16 => Kind::Half,
+        Dtype::BF16 => Kind::BFloat16,
+        Dtype::F32 => Kind::Float,
+        Dtype::F64 => Kind::Double,
+        _ => return Ok(None),
     };
-    pth::tensors(bytes).map_err(refuse)?.into_iter().map(tensor).collect()
-}
-
-fn from_safetensors(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Tensor>, EncoderError> {
-    let refuse = |error: safetensors::SafeTensorError| {
-        let found = format!("no whole safetensors file ({error:?})");
-        EncoderError::content(path, found, "a safetensors file, or a zip archive of torch.save")
+    let shape: Vec<i64> = shape.iter().map(|&n| n as i64).collect();
+    let tensor = Tensor::f_from_data_size(bytes, &shape, kind);
+    let refuse = |error: tch::TchError| {
+        EncoderError::content(path, error.to_string(), "tensors that libtorch takes")
     };
-    let file = SafeTensors::deserialize(bytes).map_err(refuse)?;
-    let mut tensors = BTreeMap::new();
-    for (name, view) in file.tensors() {
-        let kind = match view.dtype() {
-            Dtype::F16 => Kind::Half,
-            Dtype::BF16 => Kind::BFloat16,
-            Dtype::F32 => Kind::Float,
-            Dtype::F64 => Kind::Double,
-            // Counters, which no layer uses.
-            _ => continue,
-        };
-        let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
-        let tensor = Tensor::from_data_size(view.data(), &shape, kind);
-        tensors.insert(name, tensor.to_kind(Kind::Float));
-    }
-    Ok(tensors)
+    Ok(Some(tensor.map_err(refuse)?.to_kind(Kind::Float)))
 }

@@ -124,14 +124,18 @@ pub fn tables() -> &'static [Table] {
     &TABLES
 }
 
-/// The table with a number such as `2` or `A.1`.
-pub fn table(number: &str) -> Option<&'static Table> {
-    tables().iter().find(|table| table.table == number)
+/// The tables of accuracies, or of times.
+pub fn tables_of(unit: Unit) -> impl Iterator<Item = &'static Table> {
+    tables().iter().filter(move |table| table.unit == unit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn table(number: &str) -> Option<&'static Table> {
+        tables().iter().find(|table| table.table == number)
+    }
 
     #[test]
     fn every_row_has_every_method_and_no_other() {

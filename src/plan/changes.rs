@@ -22,24 +22,23 @@ pub fn causes<'a>(
     let places = old.by_place();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for cell in todo {
+        let (dataset, label, ..) = new.plan.place(cell);
         let before = places.get(&new.plan.place(cell));
-        if let Some(before) = before.filter(|old| old.cell != cell.cell && known(&old.cell)) {
-            let was = former.get(before.method).and_then(Option::as_ref);
-            let was = was.map(|method| identity(old, before, method));
-            let is = identity(&new.plan, cell, &new.candidates[cell.method]);
-            let dataset = &new.plan.datasets[cell.dataset].name;
-            let label = &new.plan.methods[cell.method].label;
-            let mut causes = was.map_or_else(Vec::new, |was| changed_keys(dataset, &was, &is));
-            let specs = [(old, *before), (&new.plan, cell)];
-            let specs = specs.map(|(plan, cell)| plan.experiment.methods.get(cell.method));
-            if let [Some(was), Some(is)] = specs {
-                causes.extend(changed_parameters(label, was, is));
-            }
-            if causes.is_empty() {
-                causes.push(format!("the program computes {label} in another way now"));
-            }
-            *counts.entry(causes.join(", ")).or_default() += 1;
+        let Some(before) = before.filter(|old| old.cell != cell.cell && known(&old.cell)) else {
+            continue;
+        };
+        let was = former.get(before.method).and_then(Option::as_ref);
+        let was = was.map(|method| identity(old, before, method));
+        let is = identity(&new.plan, cell, &new.candidates[cell.method]);
+        let mut causes = was.map_or_else(Vec::new, |was| changed_keys(dataset, &was, &is));
+        let given = &new.plan.experiment.methods[cell.method];
+        if let Some(former) = old.experiment.methods.get(before.method) {
+            causes.extend(changed_parameters(label, former, given));
         }
+        if causes.is_empty() {
+            causes.push(format!("the program computes {label} in another way now"));
+        }
+        *counts.entry(causes.join(", ")).or_default() += 1;
     }
     let sentence = |(cause, cells): (String, usize)| {
         let are = if cells == 1 { "is" } else { "are" };

@@ -61,18 +61,13 @@ pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Cost {
     let Some(select) = plan.experiment.select.as_ref().filter(|_| points > 1.0) else {
         return last;
     };
-    let (n, rounds) = match select.on {
-        SelectOn::Test | SelectOn::Validation => (shape.n, 1),
-        SelectOn::Training => {
-            let n = select.subsample.map_or(shape.n, |size| size.min(shape.n));
-            (n - n / select.folds, select.folds)
-        }
-    };
-    let rank = shape.rank.map(|rank| rank.min(n));
-    let inner = fits(candidates, Shape { n, rank, ..shape }, n as f64 / select.folds as f64);
+    let rounds = if select.on == SelectOn::Training { select.folds } else { 1 };
+    let (shape, folds) = (select.shape(shape), select.folds as f64);
+    let n = shape.n as f64;
+    let inner = fits(candidates, shape, n / folds);
     let repeats = if select.once { 1.0 / row.splits.len().max(1) as f64 } else { 1.0 };
     // A sweep keeps two inverses, see `npsvc::Sweep`.
-    let kept = rank.map_or(16.0 * n as f64 * n as f64, |_| 0.0);
+    let kept = shape.rank.map_or(16.0 * n * n, |_| 0.0);
     last.and(Cost {
         flops: inner.flops * rounds as f64 * repeats,
         bytes: last.bytes + inner.bytes + kept,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::manifest::Manifest;
 use crate::data::registry;
-use crate::methods;
+use crate::methods::{self, is_default};
 use crate::spec::{DatasetOptions, DatasetSpec, Experiment, Splits};
 
 /// What a results folder is about.
@@ -81,12 +81,8 @@ pub struct PlannedCell {
     pub method: usize,
     pub split: usize,
     /// Which of `splits: {seeds: N}` trainings on this split; 0 for methods that have no training seed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub training_seed: usize,
-}
-
-pub(super) fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 /// What a reader knows a cell by: dataset, label of the method, split and training seed.
@@ -106,12 +102,7 @@ impl Plan {
 
     /// Whether both plans are the same, whichever version of the program wrote them.
     pub fn describes(&self, other: &Self) -> bool {
-        let Self { version: _, experiment, datasets, methods, cells, remembered } = self;
-        *experiment == other.experiment
-            && *datasets == other.datasets
-            && *methods == other.methods
-            && *cells == other.cells
-            && *remembered == other.remembered
+        Self { version: self.version.clone(), ..other.clone() } == *self
     }
 
     /// Everything the plan knows about datasets: its rows, then those of former specs.
@@ -167,19 +158,14 @@ impl Plan {
 impl Plan {
     /// The registry's name of a dataset and its options; `None` for the user's own files.
     pub fn registered(&self, dataset: usize) -> Option<(&str, &DatasetOptions)> {
-        fn of<'a>(spec: &'a DatasetSpec, planned: &str) -> Option<(&'a str, &'a DatasetOptions)> {
-            match spec {
-                DatasetSpec::Registered { name, options } if name == planned => {
-                    Some((name, options))
-                }
-                _ => None,
-            }
-        }
         let planned = &self.datasets.get(dataset)?.name;
-        // Rows follow the spec's order; a plan of a part of the spec is searched by name.
-        let specs = &self.experiment.datasets;
-        let in_place = specs.get(dataset).and_then(|spec| of(spec, planned));
-        in_place.or_else(|| specs.iter().find_map(|spec| of(spec, planned)))
+        // By name, because a plan of a part of the spec has fewer rows.
+        self.experiment.datasets.iter().find_map(|spec| match spec {
+            DatasetSpec::Registered { name, options } if name == planned => {
+                Some((name.as_str(), options))
+            }
+            _ => None,
+        })
     }
 
     /// What the registry knows of a dataset; nothing of the user's own files.

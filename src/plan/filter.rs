@@ -18,14 +18,12 @@ pub struct Filter {
 
 impl Filter {
     pub fn matches(&self, plan: &Plan, cell: &PlannedCell) -> bool {
+        let (dataset, label, split, seed) = plan.place(cell);
         match self.key {
-            "dataset" => plan.datasets[cell.dataset].name == self.value,
-            "method" => {
-                let method = &plan.methods[cell.method];
-                method.method == self.value || method.label == self.value
-            }
-            "split" => cell.split.to_string() == self.value,
-            _ => cell.training_seed.to_string() == self.value,
+            "dataset" => dataset == self.value,
+            "method" => label == self.value || plan.methods[cell.method].method == self.value,
+            "split" => split.to_string() == self.value,
+            _ => seed.to_string() == self.value,
         }
     }
 

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::file::{Plan, PlannedCell, PlannedDataset, is_zero};
+use super::file::{Plan, PlannedCell, PlannedDataset};
 use crate::data::hex;
+use crate::methods::is_default;
 use crate::spec::{Candidates, Experiment, Factor, Select};
 
 /// Everything the numbers of a cell depend on. Its name is the hash of this as JSON, so order, names and formats
@@ -20,7 +21,7 @@ pub(super) struct Identity<'a> {
     split: usize,
     samples: &'a str,
     /// The first training has the name that it has without `seeds`.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     training_seed: usize,
     /// Of cells with tuned parameters: only the choice depends on validation samples.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,20 +88,16 @@ pub(super) fn cells(
 ) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for (dataset, row) in rows.iter().enumerate() {
-        let splits = 0..row.splits.len();
-        let trainings =
-            splits.flat_map(|split| (0..experiment.splits.seeds).map(move |s| (split, s)));
-        for (split, training_seed) in trainings {
-            // Only networks have a training seed.
-            let trained = methods.iter().enumerate();
-            let trained = trained.filter(|(_, one)| training_seed == 0 || one.entry.is_network);
-            cells.extend(trained.map(|(method, candidates)| PlannedCell {
-                cell: Identity::new(experiment, row, candidates, split, training_seed).name(),
-                dataset,
-                method,
-                split,
-                training_seed,
-            }));
+        for split in 0..row.splits.len() {
+            for training_seed in 0..experiment.splits.seeds {
+                // Only networks have a training seed.
+                let trained = methods.iter().enumerate();
+                let trained = trained.filter(|(_, one)| training_seed == 0 || one.entry.is_network);
+                cells.extend(trained.map(|(method, candidates)| {
+                    let identity = Identity::new(experiment, row, candidates, split, training_seed);
+                    PlannedCell { cell: identity.name(), dataset, method, split, training_seed }
+                }));
+            }
         }
     }
     cells
@@ -147,5 +144,33 @@ mod tests {
             assert!(!fixed.contains(key), "{fixed}");
         }
         assert_eq!(of(1, 0, 0).name().len(), 24);
+    }
+
+    /// A new key either changes numbers, and is part of the identity, or is named here.
+    #[test]
+    fn every_key_of_a_spec_is_part_of_the_identity_or_changes_no_number() {
+        // Of datasets, splits and methods the identity has what they lead to.
+        let without_effect = [
+            "name",
+            "title",
+            "reproduces",
+            "protocol",
+            "datasets",
+            "splits",
+            "methods",
+            "compare",
+            "record",
+            "render",
+            "slurm",
+        ];
+        let text =
+            "name: x\ndatasets: [usps]\nmethods: [svm: {c: [1, 2]}]\nselect: {}\nfactor: pivoted\n";
+        let spec = spec::parse(text, "x.yaml").unwrap();
+        let row = PlannedDataset { splits: vec!["s".into()], ..PlannedDataset::default() };
+        let keys = Identity::new(&spec.experiment, &row, &spec.methods[0], 0, 0).keys();
+        for key in spec::schema()["properties"].as_object().unwrap().keys() {
+            let has_effect = !without_effect.contains(&key.as_str());
+            assert_eq!(keys.contains_key(key), has_effect, "{key}");
+        }
     }
 }

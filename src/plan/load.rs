@@ -6,7 +6,11 @@ use ndarray::{Array2, Axis};
 use npsvc::{FitError, Seed, TrainingSet};
 
 use super::PlannedDataset;
-use crate::data::{DataError, Dataset, Encoder, Images, Progress, Split, Store, split};
+use crate::data::{DataError, Dataset, Encoder, Progress, Split, Store, split};
+#[cfg(not(feature = "deep"))]
+use crate::methods::criteria::NEEDS_DEEP;
+#[cfg(feature = "deep")]
+use crate::networks;
 use crate::spec::{DatasetSpec, Experiment};
 
 /// What is happening to the data of a plan.
@@ -53,7 +57,25 @@ impl Source {
                 (Some(images), encoder) => {
                     let encoder = encoder.unwrap_or_default();
                     let weights = store.weights(&dataset.name, &encoder)?;
-                    encode(dataset, &images, Encoder::new(encoder, weights)?, store, observer)?
+                    let encoder = Encoder::new(encoder, weights)?;
+                    let (images, hash) = (images.resized(encoder.spec.size), encoder.hash()?);
+                    let x = match store.plans_only {
+                        // A plan does not depend on the vectors.
+                        true => Array2::zeros((images.len(), encoder.spec.network.dims())),
+                        #[cfg(feature = "deep")]
+                        false => {
+                            let (name, device) = (&dataset.name, &store.device);
+                            let begin =
+                                |images| observer(Loading::Encoding { dataset: name, images });
+                            networks::dataset_features(&dataset, &images, &encoder, device, &begin)?
+                        }
+                        #[cfg(not(feature = "deep"))]
+                        false => {
+                            let problem = format!("that {NEEDS_DEEP}");
+                            return Err(DataError::Encoder { dataset: dataset.name, problem });
+                        }
+                    };
+                    dataset.encoded(x, images, encoder, &hash)
                 }
             };
         }
@@ -115,62 +137,4 @@ impl Source {
         let name = &self.dataset.classes[class];
         format!("class `{name}` has no training sample in this split")
     }
-}
-
-/// Vectors of images, by a frozen encoder; zeros where a plan is all that is wanted.
-fn encode(
-    dataset: Dataset,
-    images: &Images,
-    encoder: Encoder,
-    store: &Store,
-    observer: Observer<'_>,
-) -> Result<Dataset, DataError> {
-    let images = images.resized(encoder.spec.size);
-    let hash = encoder.hash()?;
-    let x = match store.plans_only {
-        true => Array2::zeros((images.len(), encoder.spec.network.dims())),
-        false => vectors(&dataset, &images, &encoder, store, observer)?,
-    };
-    Ok(dataset.encoded(x, images, encoder, &hash))
-}
-
-#[cfg(feature = "deep")]
-fn vectors(
-    dataset: &Dataset,
-    images: &Images,
-    encoder: &Encoder,
-    store: &Store,
-    observer: Observer<'_>,
-) -> Result<Array2<f64>, DataError> {
-    let cache = dirs::cache_dir().map(|cache| cache.join("npsvcpp").join("features"));
-    let vectors = |part: std::ops::Range<usize>| {
-        let begin = || observer(Loading::Encoding { dataset: &dataset.name, images: part.len() });
-        let images = images.select(&part.clone().collect::<Vec<usize>>());
-        let device = &store.device;
-        crate::networks::features(&images, encoder, device, cache.as_deref(), begin).map_err(
-            |error| DataError::Unencodable {
-                dataset: dataset.name.clone(),
-                problem: error.to_string(),
-                path: error.path().map(std::path::Path::to_path_buf),
-            },
-        )
-    };
-    // Samples for validation apart, so that the others are kept under the same name with and without.
-    let own = dataset.own_samples();
-    match own == images.len() {
-        true => vectors(0..own),
-        false => Ok(ndarray::concatenate![Axis(0), vectors(0..own)?, vectors(own..images.len())?]),
-    }
-}
-
-#[cfg(not(feature = "deep"))]
-fn vectors(
-    dataset: &Dataset,
-    _: &Images,
-    _: &Encoder,
-    _: &Store,
-    _: Observer<'_>,
-) -> Result<Array2<f64>, DataError> {
-    let problem = format!("that {}", crate::methods::criteria::NEEDS_DEEP);
-    Err(DataError::Encoder { dataset: dataset.name.clone(), problem })
 }

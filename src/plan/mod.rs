@@ -29,9 +29,7 @@ use miette::Diagnostic;
 use npsvc::{Seed, Shape};
 
 use crate::data::{DataError, Store};
-use crate::spec::{
-    Candidates, DatasetSpec, Experiment, Problem, SelectOn, Spec, SpecError, SpecText,
-};
+use crate::spec::{Candidates, DatasetSpec, Experiment, Problem, Spec, SpecError, SpecText};
 use former::unknown_split;
 use identity::cells;
 
@@ -68,14 +66,12 @@ pub fn prepare(
     if !store.plans_only {
         check_available(spec)?;
     }
-    let methods = experiment.methods.iter().zip(&*spec.methods).map(|(method, candidates)| {
-        let title = candidates.entry.info.title;
-        PlannedMethod {
-            method: method.method.clone(),
-            label: method.label.clone().unwrap_or_else(|| title.to_owned()),
-            scheme: candidates.scheme(),
-            points: candidates.points.len(),
-        }
+    let methods = experiment.methods.iter().zip(&*spec.methods);
+    let methods = methods.map(|(method, candidates)| PlannedMethod {
+        method: method.method.clone(),
+        label: method.label.clone().unwrap_or_default(),
+        scheme: candidates.scheme(),
+        points: candidates.points.len(),
     });
     let plan = Plan {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -144,7 +140,7 @@ impl Prepared {
             {
                 let repeats = experiment.splits.repeats;
                 let row = remembered.unwrap_or_else(|| PlannedDataset {
-                    name: spec.name().into_owned(),
+                    name: spec.name(),
                     unavailable: Some(error.for_the_record()),
                     splits: (0..repeats).map(unknown_split).collect(),
                     ..PlannedDataset::default()
@@ -168,12 +164,10 @@ impl Prepared {
     /// The plan of a results folder that still shows the rows `kept` in place of the ones to be run.
     pub(crate) fn plan_with(&self, kept: &Kept) -> Plan {
         let mut plan = self.plan.clone();
-        if !kept.is_empty() {
-            for (&index, row) in kept {
-                plan.datasets[index] = row.clone();
-            }
-            plan.cells = cells(&plan.experiment, &plan.datasets, &self.candidates);
+        for (&index, row) in kept {
+            plan.datasets[index] = row.clone();
         }
+        plan.cells = cells(&plan.experiment, &plan.datasets, &self.candidates);
         plan
     }
 }
@@ -221,12 +215,7 @@ fn check_shapes(spec: &Spec, datasets: &[PlannedDataset]) -> Result<(), SpecErro
 fn smallest_fit(experiment: &Experiment, method: &Candidates, dataset: &PlannedDataset) -> Shape {
     let shape = dataset.shape(experiment);
     match &experiment.select {
-        Some(select) if method.is_tuned() && select.on == SelectOn::Training => {
-            let n = select.subsample.map_or(shape.n, |size| size.min(shape.n));
-            let n = n - n.div_ceil(select.folds);
-            let rank = shape.rank.map(|rank| rank.min(n));
-            Shape { n, rank, ..shape }
-        }
+        Some(select) if method.is_tuned() => select.shape(shape),
         _ => shape,
     }
 }

@@ -1,9 +1,10 @@
 //! CSV files: typed rows, each with the words that warn of them, so that numbers do not travel without them.
 
+use csv::Writer;
 use serde::{Serialize, Serializer};
 
 use super::tables::Table;
-use crate::analyse::{Cell, Entry, Paired, Summary};
+use crate::analyse::{Cell, Entry, Paired, Summary, Versus};
 
 /// The first columns of most files.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -45,11 +46,14 @@ impl From<Option<f64>> for Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.filter(|value| value.is_finite()) {
-            Some(value) => serializer.collect_str(&format_args!("{value:?}")),
-            None => serializer.serialize_none(),
-        }
+        serializer.serialize_str(&digits(self.0))
     }
+}
+
+/// The shortest digits that read back as the same number; nothing without a finite number.
+fn digits(value: Option<f64>) -> String {
+    let value = value.filter(|value| value.is_finite());
+    value.map_or(String::new(), |value| format!("{value:?}"))
 }
 
 /// Ten significant digits: beyond them p depends on the platform's mathematics library.
@@ -65,112 +69,113 @@ struct Cautions {
 /// Rows as CSV. The names of their fields are the header.
 pub(super) fn csv<R: Serialize + Default>(cautions: &[&str], rows: &[R]) -> String {
     let cautions = Cautions { cautions: cautions.join(" ") };
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let written = match rows {
+    let text = text(|writer| match rows {
         // The header alone, which only a row gives.
         [] => writer.serialize((&R::default(), &cautions)),
         rows => rows.iter().try_for_each(|row| writer.serialize((row, &cautions))),
-    };
-    let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
-    let text = String::from_utf8(bytes).unwrap_or_default();
+    });
     match rows {
         [] => text.lines().take(1).map(|header| format!("{header}\n")).collect(),
         _ => text,
     }
 }
 
-/// A table as it is shown.
-pub(super) fn table(summary: &Summary, table: &Table) -> String {
-    let cautions = summary.cautions().join(" ");
-    let head = table.head.iter().map(|head| head.name.as_str()).chain(["cautions"]);
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let written = writer.write_record(head).and_then(|()| {
-        table.rows.iter().try_for_each(|row| {
-            let fields = row.iter().map(|field| field.text.as_str());
-            writer.write_record(fields.chain([cautions.as_str()]))
-        })
-    });
+/// What is written. Nothing that is written to memory can fail.
+fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    let written = write(&mut writer);
     let bytes = written.ok().and_then(|()| writer.into_inner().ok()).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// What a line of `table.csv` says of a cell.
-#[derive(Default, Serialize)]
-struct Line {
-    n_splits: usize,
-    mean: Number,
-    sd: Number,
-    p_naive: Number,
-    mark: String,
-    p_corrected: Number,
-    mark_corrected: String,
-    paper_mean: Number,
-    paper_sd: Number,
-    paper_mark: &'static str,
-    difference: Number,
-    failed: usize,
-    skipped: usize,
-    missing: usize,
-    p_welch: Number,
-    verdict: &'static str,
-    common_splits: Option<usize>,
-    reference_minus_method: Number,
-    interval_low: Number,
-    interval_high: Number,
-    cohens_dz: Number,
-    p_wilcoxon: Number,
-    p_naive_holm: Number,
-    p_corrected_holm: Number,
-    p_wilcoxon_holm: Number,
+/// A table as it is shown.
+pub(super) fn table(summary: &Summary, table: &Table) -> String {
+    let cautions = summary.cautions().join(" ");
+    let head = table.head.iter().map(|head| head.name.as_str()).chain(["cautions"]);
+    text(|writer| {
+        writer.write_record(head)?;
+        table.rows.iter().try_for_each(|row| {
+            let fields = row.iter().map(|field| field.text.as_str());
+            writer.write_record(fields.chain([cautions.as_str()]))
+        })
+    })
+}
+
+/// What a line of `table.csv` is made from.
+struct Line<'a> {
+    entry: Entry<'a>,
+    cell: &'a Cell,
+    /// By the paper's test and by the corrected one, as are the marks.
+    p: [Option<f64>; 2],
+    marks: [String; 2],
+}
+
+/// A column of `table.csv`: its name and what it says of a cell.
+type Column = (&'static str, fn(&Line<'_>) -> String);
+
+const COLUMNS: [Column; 28] = [
+    ("dataset", |line| line.entry.row.dataset.clone()),
+    ("method", |line| line.entry.column.method.clone()),
+    ("label", |line| line.entry.column.label.clone()),
+    ("n_splits", |line| line.cell.counts.done.to_string()),
+    ("mean", |line| digits(line.cell.mean)),
+    ("sd", |line| digits(line.cell.deviation)),
+    ("p_naive", |line| digits(line.p[0].map(rounded))),
+    ("mark", |line| line.marks[0].clone()),
+    ("p_corrected", |line| digits(line.p[1].map(rounded))),
+    ("mark_corrected", |line| line.marks[1].clone()),
+    ("paper_mean", |line| paper(line, |versus| Some(versus.printed.value))),
+    ("paper_sd", |line| paper(line, |versus| versus.printed.deviation)),
+    ("paper_mark", |line| {
+        let mark = line.cell.paper.as_ref().and_then(|versus| versus.printed.mark);
+        mark.map_or(String::new(), |mark| mark.symbol().to_owned())
+    }),
+    ("difference", |line| paper(line, |versus| versus.difference)),
+    ("failed", |line| line.cell.counts.failed.to_string()),
+    ("skipped", |line| line.cell.counts.skipped.to_string()),
+    ("missing", |line| line.cell.counts.missing.to_string()),
+    ("p_welch", |line| paper(line, |versus| Some(rounded(versus.test?.p)))),
+    ("verdict", |line| line.cell.paper.as_ref().map_or("", Versus::word).to_owned()),
+    ("common_splits", |line| {
+        let paired = line.cell.paired.as_ref();
+        paired.map_or(String::new(), |paired| paired.differences.len().to_string())
+    }),
+    ("reference_minus_method", |line| paired(line, |paired| Some(paired.naive.mean_difference))),
+    ("interval_low", |line| paired(line, |paired| Some(paired.interval?.0))),
+    ("interval_high", |line| paired(line, |paired| Some(paired.interval?.1))),
+    ("cohens_dz", |line| paired(line, |paired| Some(paired.effect))),
+    ("p_wilcoxon", |line| paired(line, |paired| Some(paired.signed_rank))),
+    ("p_naive_holm", |line| paired(line, |paired| Some(paired.holm.naive))),
+    ("p_corrected_holm", |line| paired(line, |paired| paired.holm.corrected)),
+    ("p_wilcoxon_holm", |line| paired(line, |paired| Some(paired.holm.signed_rank))),
+];
+
+/// A number of the comparison with the paper.
+fn paper(line: &Line<'_>, get: fn(&Versus) -> Option<f64>) -> String {
+    digits(line.cell.paper.as_ref().and_then(get))
+}
+
+/// A number of the comparison with the reference, without the digits that depend on the platform.
+fn paired(line: &Line<'_>, get: fn(&Paired) -> Option<f64>) -> String {
+    digits(line.cell.paired.as_ref().and_then(get).map(rounded))
 }
 
 /// `table.csv`: one line per dataset and method, numbers in full, for scripts.
 pub(super) fn cells(summary: &Summary) -> String {
-    let line = |entry: Entry<'_>| Line::of(summary, entry.cell);
-    let lines: Vec<_> = summary.entries().map(|entry| (Names::of(entry), line(entry))).collect();
-    csv(&summary.cautions(), &lines)
-}
-
-impl Line {
-    fn of(summary: &Summary, cell: &Cell) -> Self {
-        let comparison = summary.comparison.as_ref();
-        let tests = comparison.map_or([None; 2], |comparison| comparison.tests(cell));
-        let mark = |which: usize| {
-            let marked = comparison.zip(tests[which]);
-            marked.map_or(String::new(), |(comparison, test)| comparison.mark(&test))
-        };
-        let paper = cell.paper.as_ref();
-        let printed = paper.map(|versus| versus.printed);
-        let shown = |value: Option<f64>| Number(value.map(rounded));
-        let paired = |get: fn(&Paired) -> Option<f64>| shown(cell.paired.as_ref().and_then(get));
-        Self {
-            n_splits: cell.counts.done,
-            mean: cell.mean.into(),
-            sd: cell.deviation.into(),
-            p_naive: shown(tests[0].map(|test| test.p)),
-            mark: mark(0),
-            p_corrected: shown(tests[1].map(|test| test.p)),
-            mark_corrected: mark(1),
-            paper_mean: printed.map(|printed| printed.value).into(),
-            paper_sd: printed.and_then(|printed| printed.deviation).into(),
-            paper_mark: printed.and_then(|printed| printed.mark).map_or("", |mark| mark.symbol()),
-            difference: paper.and_then(|versus| versus.difference).into(),
-            failed: cell.counts.failed,
-            skipped: cell.counts.skipped,
-            missing: cell.counts.missing,
-            p_welch: shown(paper.and_then(|versus| versus.test).map(|test| test.p)),
-            verdict: paper.map_or("", |versus| versus.word()),
-            common_splits: cell.paired.as_ref().map(|paired| paired.differences.len()),
-            reference_minus_method: paired(|paired| Some(paired.naive.mean_difference)),
-            interval_low: paired(|paired| Some(paired.interval?.0)),
-            interval_high: paired(|paired| Some(paired.interval?.1)),
-            cohens_dz: paired(|paired| Some(paired.effect)),
-            p_wilcoxon: paired(|paired| Some(paired.signed_rank)),
-            p_naive_holm: paired(|paired| Some(paired.holm.naive)),
-            p_corrected_holm: paired(|paired| paired.holm.corrected),
-            p_wilcoxon_holm: paired(|paired| Some(paired.holm.signed_rank)),
-        }
-    }
+    let cautions = summary.cautions().join(" ");
+    let comparison = summary.comparison.as_ref();
+    text(|writer| {
+        writer.write_record(COLUMNS.iter().map(|(name, _)| *name).chain(["cautions"]))?;
+        summary.entries().try_for_each(|entry| {
+            let cell = entry.cell;
+            let tests = comparison.map_or([None; 2], |comparison| comparison.tests(cell));
+            let marks = comparison.map(|comparison| comparison.both_marks(cell));
+            let p = tests.map(|test| test.map(|test| test.p));
+            let line = Line { entry, cell, p, marks: marks.unwrap_or_default() };
+            let fields = COLUMNS.iter().map(|(_, show)| show(&line));
+            writer.write_record(fields.chain([cautions.clone()]))
+        })
+    })
 }
 
 #[cfg(test)]
@@ -182,7 +187,7 @@ mod tests {
         let text = |number: Number| serde_json::to_value(number).unwrap();
         assert_eq!(text(Number::from(1.0)), "1.0");
         assert_eq!(text(Number::from(rounded(1.0 / 3e8))), "3.333333333e-9");
-        assert!(text(Number::from(f64::NAN)).is_null());
-        assert!(text(Number(None)).is_null());
+        assert_eq!(text(Number::from(f64::NAN)), "");
+        assert_eq!(text(Number(None)), "");
     }
 }

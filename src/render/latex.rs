@@ -55,45 +55,39 @@ pub(super) fn table(summary: &Summary, table: &Table, more: &[String]) -> String
         Kind::Word | Kind::Prose => 'l',
     });
     let head: Vec<String> = table.head.iter().map(|head| escape(&head.name)).collect();
-    let mut body = format!("{} \\\\\n\\midrule\n", head.join(" & "));
-    body.extend(table.rows.iter().take(ROWS).map(|row| line(row)));
-    if !table.foot.is_empty() {
-        body += &format!("\\midrule\n{}", line(&table.foot));
-    }
-    let mut text = format!(
+    let body: String = table.rows.iter().take(ROWS).map(|row| line(row)).collect();
+    let foot = match table.foot.is_empty() {
+        true => String::new(),
+        false => format!("\\midrule\n{}", line(&table.foot)),
+    };
+    format!(
         "\\begin{{table}}[tp]\n\\centering\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\n\
          \\caption{{{title}{}}}\n\\label{{{}}}\n\
          \\setbox0=\\hbox{{%\n\
-         \\begin{{tabular}}{{@{{}}{}@{{}}}}\n\\toprule\n{body}\\bottomrule\n\
+         \\begin{{tabular}}{{@{{}}{}@{{}}}}\n\\toprule\n{} \\\\\n\\midrule\n{body}{foot}\\bottomrule\n\
          \\end{{tabular}}}}%\n\
          \\leavevmode\\ifdim\\wd0>\\linewidth\n\
          \\ifdefined\\resizebox\\resizebox{{\\linewidth}}{{!}}{{\\box0}}\\else\\box0\\fi\n\
-         \\else\\box0\\fi\n",
+         \\else\\box0\\fi\n\
+         \\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\footnotesize\\sloppy\n{}\n\
+         \\end{{minipage}}\n\\end{{table}}\n",
         escape(&table.caption),
         label(summary, table),
-        columns.collect::<String>()
-    );
-    let notes = notes(summary, table, more);
-    if !notes.is_empty() {
-        text += &format!(
-            "\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\footnotesize\\sloppy\n{}\n\
-             \\end{{minipage}}\n",
-            notes.join("\\par\n")
-        );
-    }
-    text + "\\end{table}\n"
+        columns.collect::<String>(),
+        head.join(" & "),
+        notes(summary, table, more).join("\\par\n")
+    )
 }
 
-/// What stands below a table, a paragraph each.
+/// What follows a table, a paragraph each.
 fn notes(summary: &Summary, table: &Table, more: &[String]) -> Vec<String> {
     let warnings = summary.warnings.iter();
     let warnings =
         warnings.map(|warning| format!("\\textbf{{Warning:}} {}", escape(&warning.to_string())));
     let notes = table.notes.iter().map(|note| escape(note));
-    let cut = table.rows.len().checked_sub(ROWS + 1).map(|cut| {
-        let file = if table.id == "times" { "times.md" } else { "table.md" };
-        format!("{} more rows are in {file}.", cut + 1)
-    });
+    let file = if table.id == "times" { "times.md" } else { "table.md" };
+    let cut = table.rows.len().saturating_sub(ROWS);
+    let cut = (cut > 0).then(|| format!("{cut} more rows are in {file}."));
     warnings.chain(notes).chain(more.iter().cloned()).chain(cut).collect()
 }
 

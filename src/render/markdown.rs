@@ -6,28 +6,41 @@ use crate::analyse::{Place, Summary};
 
 /// The file `table.md`.
 pub(super) fn document(summary: &Summary) -> String {
-    let warnings = summary.warnings.iter().map(|warning| escape(&warning.to_string()));
-    let findings = summary.findings.iter().map(|finding| escape(finding));
     let notes = summary.footnotes.iter().enumerate();
     let notes = notes.map(|(index, note)| format!("<sup>{}</sup> {}", letter(index), escape(note)));
-    let mut text = format!("# {}\n\n{}\n", escape(summary.heading()), escape(&summary.state));
-    text += &list("Warnings", warnings);
-    text += &list("In words", findings);
-    for found in tables::all(summary) {
-        text += &format!("\n{}", table(&found));
-    }
-    text += &list("Notes", notes);
-    text + &format!("\n{}\n", escape(&summary.provenance))
+    let first = [
+        format!("# {}\n\n{}\n", escape(summary.heading()), escape(&summary.state)),
+        list("Warnings", escaped(&summary.warnings)),
+        list("In words", escaped(&summary.findings)),
+    ];
+    let last = [list("Notes", notes), format!("{}\n", escape(&summary.provenance))];
+    let tables = tables::all(summary);
+    blocks(first.into_iter().chain(tables.iter().map(table)).chain(last))
+}
+
+/// The file `times.md`.
+pub(super) fn times(summary: &Summary, times: &Table) -> String {
+    blocks([list("Warnings", escaped(&summary.warnings)), table(times)])
+}
+
+/// Blocks with an empty line between them.
+fn blocks(blocks: impl IntoIterator<Item = String>) -> String {
+    let filled = blocks.into_iter().filter(|block| !block.is_empty());
+    filled.collect::<Vec<String>>().join("\n")
+}
+
+fn escaped<T: ToString>(items: &[T]) -> impl Iterator<Item = String> {
+    items.iter().map(|item| escape(&item.to_string()))
 }
 
 /// Items below a heading; nothing if there are none.
 fn list(title: &str, items: impl Iterator<Item = String>) -> String {
     let items: String = items.map(|item| format!("- {item}\n")).collect();
-    if items.is_empty() { items } else { format!("\n## {title}\n\n{items}") }
+    if items.is_empty() { items } else { format!("## {title}\n\n{items}") }
 }
 
 /// A table below its caption.
-pub(super) fn table(table: &Table) -> String {
+fn table(table: &Table) -> String {
     let head: Vec<String> = table.head.iter().map(|head| escape(&head.name)).collect();
     let rules = table.head.iter().map(|head| match head.kind {
         Kind::Number => "---:",

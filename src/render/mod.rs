@@ -22,7 +22,6 @@ pub use report::page;
 pub use terminal::Terminal;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -47,8 +46,7 @@ pub struct Rendered {
 pub fn folder(dir: &Path) -> Result<Rendered, Error> {
     let _lock = ledger::lock(dir);
     let (summary, warnings) = read(dir)?;
-    outputs::remove_leftovers(dir);
-    let files = outputs::write_table(dir, &summary, files(&summary)?)?;
+    let files = outputs::write_table(dir, &summary)?;
     Ok(Rendered { files, summary, warnings })
 }
 
@@ -57,38 +55,16 @@ pub fn folder(dir: &Path) -> Result<Rendered, Error> {
 pub fn update(dir: &Path, summary: &Summary) -> Result<Vec<PathBuf>, Error> {
     let _lock = ledger::lock(dir);
     outputs::remove_leftovers(dir);
-    if outputs::is_current(dir, summary) {
-        return Ok(Vec::new());
+    match outputs::is_current(dir, summary) {
+        true => Ok(Vec::new()),
+        false => Ok(outputs::write_table(dir, summary)?.written),
     }
-    let files = outputs::write_table(dir, summary, files(summary)?)?;
-    Ok(files.written)
 }
 
-/// Writes `index.html` over several rendered folders into the folder they all lie in, next to it the numbers of its
-/// figure, and a list of both. Files that are as they should be stay. The page comes first among the files.
-///
-/// Nothing is written if the folders lie in different ones.
-pub fn index(folders: &[(&Path, &Summary)]) -> Result<Files, Error> {
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let paths: Vec<PathBuf> = folders.iter().map(|(path, _)| absolute(path)).collect();
-    let Some(parent) = paths.first().and_then(|path| path.parent()) else {
-        return Ok(Files::default());
-    };
-    if paths.iter().any(|path| path.parent() != Some(parent)) {
-        return Ok(Files::default());
-    }
-    let experiments: Vec<(String, &Summary)> = (paths.iter().zip(folders))
-        .map(|(path, (_, summary))| {
-            let folder = path.file_name().unwrap_or_default().to_string_lossy();
-            (folder.into_owned(), *summary)
-        })
-        .collect();
-    // As the user wrote it, where that names a folder and not the way to one.
-    let written = (folders.first())
-        .filter(|(path, _)| path.file_name().is_some())
-        .and_then(|(path, _)| path.parent());
-    let dir = written.unwrap_or(parent);
-    let _lock = ledger::lock(parent);
+/// Writes `index.html` into the folder `dir`, over experiments in the folders of these names in it, next to it the numbers
+/// of its figure, and a list of both. Files that are as they should be stay. The page comes first among the files.
+pub fn index(dir: &Path, experiments: &[(String, &Summary)]) -> Result<Files, Error> {
+    let _lock = ledger::lock(dir);
     let path = dir.join(report::INDEX);
     let ours = report::GENERATOR.as_bytes();
     if fs::read(&path).is_ok_and(|bytes| !bytes.windows(ours.len()).any(|part| part == ours)) {
@@ -97,8 +73,8 @@ pub fn index(folders: &[(&Path, &Summary)]) -> Result<Files, Error> {
             path.display()
         )));
     }
-    ledger::remove_leftovers(parent);
-    outputs::write_index(dir, &experiments, report::index(&experiments)?)
+    ledger::remove_leftovers(dir);
+    outputs::write_index(dir, experiments, report::index(experiments)?)
 }
 
 /// Every file that the experiment asks for, with its path in the results folder. Pictures take the most time, so they
@@ -139,55 +115,25 @@ pub fn texts(summary: &Summary) -> Vec<(String, Vec<u8>)> {
         ("table.tex", latex::document(summary)),
         ("table.csv", csv::cells(summary)),
     ];
-    if let Some(mut table) = tables::times(summary) {
-        let latex = latex::table(summary, &table, &[]);
-        for warning in &summary.warnings {
-            table.notes[0] += &format!(" Warning: {warning}.");
-        }
+    if let Some(table) = tables::times(summary) {
         let [md, tex, csv] = outputs::TIMES;
         texts.extend([
-            (md, markdown::table(&table)),
-            (tex, latex),
+            (md, markdown::times(summary, &table)),
+            (tex, latex::table(summary, &table, &[])),
             (csv, csv::table(summary, &table)),
         ]);
     }
     texts.into_iter().map(|(file, text)| (file.to_owned(), text.into_bytes())).collect()
 }
 
-/// The plan of a results folder; its absence is told apart from damage.
-pub fn plan(dir: &Path) -> Result<Plan, Error> {
-    if !dir.is_dir() {
-        return Err(Error::input(format!("there is no folder {}", dir.display())));
-    }
-    Plan::read(dir).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => Error::input(format!(
-            "{} has no {}, so it is not the results folder of a run, or the file was deleted; name the folder that \
-             `npsvcpp run` wrote, such as results/<spec name>, or run its spec again",
-            dir.display(),
-            Plan::FILE
-        )),
-        _ => cannot_read(&dir.join(Plan::FILE), &source),
-    })
-}
-
-/// What the ledgers of a results folder say.
-pub fn records(dir: &Path) -> Result<Ledger, Error> {
-    Ledger::read(dir).map_err(|source| cannot_read(&dir.join(ledger::FILE), &source))
-}
-
-fn cannot_read(path: &Path, source: &io::Error) -> Error {
-    Error::failed(format!("cannot read {}: {source}", path.display()))
-}
-
 /// The table of a results folder, and a sentence per line of the ledger that was skipped.
 pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), Error> {
-    let plan = plan(dir)?;
+    let plan = Plan::read(dir)?;
     refuse_lost_ledger(dir)?;
     // First the hash: if a run appends to the ledger meanwhile, the table counts as outdated.
-    let ledger =
-        ledger::hash(dir).map_err(|source| cannot_read(&dir.join(ledger::FILE), &source))?;
-    let mut known = records(dir)?;
+    let ledger = ledger::hash(dir)?;
+    let mut known = Ledger::read(dir)?;
     let skipped = std::mem::take(&mut known.warnings);
     let folder = Folder { dir: Some(dir), skipped_lines: skipped.len(), ledger };
-    Ok((analyse(&plan, known.into_records(), &folder), skipped))
+    Ok((analyse(plan, known.into_records(), &folder), skipped))
 }

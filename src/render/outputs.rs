@@ -6,20 +6,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{figure, report};
-use crate::analyse::Summary;
+use crate::analyse::{Summary, sha256 as hash};
 use crate::error::Error;
 use crate::ledger;
 
 /// Number of the renderer's format. Raise it whenever the renderer writes other bytes for the same results folder, so
 /// that folders rendered before are rendered again.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Name of the list in a results folder.
 pub(super) const FILE: &str = "outputs.json";
@@ -84,13 +82,11 @@ pub(super) fn is_current(dir: &Path, summary: &Summary) -> bool {
     Outputs::read(dir, FILE).is_some_and(|list| list.is_current(dir, &summary.sources, &names))
 }
 
-/// Writes the files of a table into `dir`, and their list.
-pub(super) fn write_table(
-    dir: &Path,
-    summary: &Summary,
-    files: Vec<(String, Vec<u8>)>,
-) -> Result<Files, Error> {
-    let pictures = (figure::NAMES.iter())
+/// Writes the files of a table into `dir` that are missing or different, and their list.
+pub(super) fn write_table(dir: &Path, summary: &Summary) -> Result<Files, Error> {
+    remove_leftovers(dir);
+    let files = super::files(summary)?;
+    let pictures = figure::names()
         .flat_map(|name| ["svg", "png", "csv"].map(|ending| format!("figures/{name}.{ending}")));
     let known = TABLES.into_iter().chain(TIMES).chain([PARQUET]).map(str::to_owned);
     write(dir, FILE, summary.sources.clone(), files, known.chain(pictures))
@@ -102,11 +98,14 @@ pub(super) fn write_index(
     experiments: &[(String, &Summary)],
     files: Vec<(String, Vec<u8>)>,
 ) -> Result<Files, Error> {
-    let sources = experiments.iter().flat_map(|(name, summary)| {
-        let sources = summary.sources.iter();
-        sources.map(move |(source, hash)| (format!("{name}/{source}"), hash.clone()))
-    });
-    write(dir, INDEX, sources.collect(), files, [super::report::NUMBERS.to_owned()])
+    let sources = experiments.iter().flat_map(|(name, summary)| within(name, &summary.sources));
+    write(dir, INDEX, sources.collect(), files, [report::NUMBERS.to_owned()])
+}
+
+/// The sources of an experiment on the index page, by the name of its folder.
+fn within(folder: &str, sources: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let sources = sources.iter();
+    sources.map(|(name, hash)| (format!("{folder}/{name}"), hash.clone())).collect()
 }
 
 /// Names of the experiments on the index page in `dir`; none if there is no such page.
@@ -123,18 +122,23 @@ pub fn is_index_current(dir: &Path) -> bool {
     let Some(list) = Outputs::read(dir, INDEX) else {
         return false;
     };
-    let mut sources = BTreeMap::new();
-    for name in indexed(dir) {
+    let sources = indexed(dir).into_iter().flat_map(|name| {
         let known = Outputs::read(&dir.join(&name), FILE).unwrap_or_default();
-        let known = known.sources.into_iter();
-        sources.extend(known.map(|(source, hash)| (format!("{name}/{source}"), hash)));
-    }
-    list.is_current(dir, &sources, &[super::report::INDEX.to_owned()])
+        within(&name, &known.sources)
+    });
+    list.is_current(dir, &sources.collect(), &[report::INDEX.to_owned()])
 }
 
 /// Refuses a results folder whose ledgers are gone although its files were made from some.
 pub fn refuse_lost_ledger(dir: &Path) -> Result<(), Error> {
-    match is_ledger_lost(dir) {
+    let listed = Outputs::read(dir, FILE);
+    let ledgers = ledger::ledgers(dir).unwrap_or_default();
+    // A missing file has no size.
+    let size = |path: &PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+    let are_gone = ledgers.iter().all(|path| size(path) == 0);
+    let is_other =
+        |list: &Outputs| ledger::hash(dir).is_ok_and(|now| list.sources.get(LEDGER) != Some(&now));
+    match listed.filter(|_| are_gone).is_some_and(|list| is_other(&list)) {
         false => Ok(()),
         true => Err(Error::input(format!(
             "{} has no ledger any more, but tables that were made from one; restore {}, or start over with \
@@ -143,16 +147,6 @@ pub fn refuse_lost_ledger(dir: &Path) -> Result<(), Error> {
             ledger::FILE
         ))),
     }
-}
-
-fn is_ledger_lost(dir: &Path) -> bool {
-    let Some(list) = Outputs::read(dir, FILE) else {
-        return false;
-    };
-    let ledgers = ledger::ledgers(dir).unwrap_or_default();
-    let is_empty = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() == 0);
-    let are_gone = ledgers.iter().all(|path| !path.exists() || is_empty(path));
-    are_gone && ledger::hash(dir).is_ok_and(|now| list.sources.get(LEDGER) != Some(&now))
 }
 
 /// Writes the files that are missing or different, removes those of a former rendering, and writes the list.
@@ -183,7 +177,7 @@ fn write(
         .filter(|(path, bytes)| content(path).as_ref() != Some(bytes))
         .collect();
     let pairs = files.iter().map(|(path, bytes)| (&**path, &**bytes));
-    ledger::replace_all(pairs).map_err(cannot_write)?;
+    ledger::replace_all(pairs)?;
     let listed = former.iter().flat_map(|former| former.files.keys());
     let listed = listed.filter(|name| is_output(name)).cloned();
     for name in known.into_iter().chain(listed) {
@@ -192,14 +186,14 @@ fn write(
             continue;
         }
         if name != PARQUET || !is_kept(dir, former.as_ref(), &mut outputs) {
-            ledger::remove(&path).map_err(|error| cannot_write((path, error)))?;
+            ledger::remove(&path)?;
         }
     }
     let mut written: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
     let path = dir.join(list);
-    let text = ledger::json(&outputs).map_err(|error| cannot_write((path.clone(), error)))?;
+    let text = ledger::json(&outputs);
     if content(&path).as_ref() != Some(&text) {
-        ledger::replace(&path, &text).map_err(|error| cannot_write((path.clone(), error)))?;
+        ledger::replace(&path, &text)?;
         written.push(path);
     }
     Ok(Files { all, written })
@@ -265,19 +259,10 @@ fn is_output(name: &str) -> bool {
     !file.contains(['/', '\\']) && ending.is_some_and(|ending| endings.contains(&ending))
 }
 
-fn cannot_write((path, source): (PathBuf, io::Error)) -> Error {
-    let remedy = ledger::remedy(&source);
-    Error::failed(format!("cannot write {}: {source}{remedy}", path.display()))
-}
-
 /// The content of a regular file, if it can be read.
 fn content(path: &Path) -> Option<Vec<u8>> {
     // Reading a pipe might never end.
     path.is_file().then(|| fs::read(path).ok()).flatten()
-}
-
-fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Removes what interrupted writes left in a results folder and in the folders in it.

@@ -24,7 +24,7 @@ fn write(summary: &Summary) -> PolarsResult<Vec<u8>> {
         .into_iter()
         .chain(figures(records))
         .chain(origin(records))
-        .chain([text("cautions", records, |_| Some(cautions.clone()))])
+        .chain([column("cautions", records, |_| Some(cautions.clone()))])
         .collect();
     let mut frame = DataFrame::new(records.len(), columns)?;
     let mut bytes = Vec::new();
@@ -35,19 +35,19 @@ fn write(summary: &Summary) -> PolarsResult<Vec<u8>> {
 /// Which cell it is.
 fn names(records: &[&Record]) -> Vec<Column> {
     vec![
-        text("cell", records, |r| Some(r.cell.clone())),
-        text("experiment", records, |r| Some(r.experiment.clone())),
-        text("dataset", records, |r| Some(r.dataset.clone())),
-        text("method", records, |r| Some(r.method.clone())),
-        text("label", records, |r| Some(r.label.clone())),
-        text("scheme", records, |r| r.scheme.clone()),
-        count("split", records, |r| Some(r.split as u64)),
-        count("seed", records, |r| Some(r.seed)),
-        count("n_train", records, |r| Some(r.n_train as u64)),
-        count("n_test", records, |r| Some(r.n_test as u64)),
-        count("dims", records, |r| Some(r.dims as u64)),
-        count("classes", records, |r| Some(r.classes as u64)),
-        text("params", records, |r| Some(r.params.to_string())),
+        column("cell", records, |r| Some(r.cell.clone())),
+        column("experiment", records, |r| Some(r.experiment.clone())),
+        column("dataset", records, |r| Some(r.dataset.clone())),
+        column("method", records, |r| Some(r.method.clone())),
+        column("label", records, |r| Some(r.label.clone())),
+        column("scheme", records, |r| r.scheme.clone()),
+        column("split", records, |r| Some(r.split as u64)),
+        column("seed", records, |r| Some(r.seed)),
+        column("n_train", records, |r| Some(r.n_train as u64)),
+        column("n_test", records, |r| Some(r.n_test as u64)),
+        column("dims", records, |r| Some(r.dims as u64)),
+        column("classes", records, |r| Some(r.classes as u64)),
+        column("params", records, |r| Some(r.params.to_string())),
     ]
 }
 
@@ -59,23 +59,24 @@ fn figures(records: &[&Record]) -> Vec<Column> {
         Status::Skipped => "skipped",
     };
     let part = |name, get: fn(&RecordedCertificate) -> f64| {
-        figure(name, records, |r| r.certificate.as_ref().map(get))
+        column(name, records, |r| r.certificate.as_ref().map(get))
     };
-    let converged = records.iter().map(|r| r.certificate.as_ref().map(|c| c.converged));
     vec![
-        text("status", records, |r| Some(status(r).to_owned())),
-        text("error", records, |r| r.error.clone()),
-        figure("accuracy", records, |r| r.accuracy),
-        figure("balanced_accuracy", records, |r| r.balanced_accuracy),
-        figure("fit_seconds", records, |r| r.fit_seconds),
-        figure("predict_seconds", records, |r| r.predict_seconds),
-        figure("peak_mb", records, |r| r.peak_mb),
+        column("status", records, |r| Some(status(r).to_owned())),
+        column("error", records, |r| r.error.clone()),
+        column("accuracy", records, |r| r.accuracy),
+        column("balanced_accuracy", records, |r| r.balanced_accuracy),
+        column("fit_seconds", records, |r| r.fit_seconds),
+        column("predict_seconds", records, |r| r.predict_seconds),
+        column("peak_mb", records, |r| r.peak_mb),
         part("primal", |c| c.primal),
         part("dual", |c| c.dual),
         part("gap", |c| c.gap),
-        count("iterations", records, |r| r.certificate.as_ref().map(|c| c.iterations as u64)),
-        Series::new("converged".into(), converged.collect::<Vec<_>>()).into(),
-        text("selection", records, |r| r.selection.as_ref().map(|found| json!(found).to_string())),
+        column("iterations", records, |r| r.certificate.as_ref().map(|c| c.iterations as u64)),
+        column("converged", records, |r| r.certificate.as_ref().map(|c| c.converged)),
+        column("selection", records, |r| {
+            r.selection.as_ref().map(|found| json!(found).to_string())
+        }),
     ]
 }
 
@@ -88,24 +89,19 @@ fn origin(records: &[&Record]) -> Vec<Column> {
         (!rest.is_empty()).then(|| Value::Object(rest))
     };
     vec![
-        text("started", records, |r| Some(r.started.clone())),
-        text("host", records, |r| Some(r.host.clone())),
-        count("threads", records, |r| Some(r.threads as u64)),
-        text("device", records, |r| Some(r.device.clone())),
-        text("version", records, |r| Some(r.version.clone())),
-        text("git", records, |r| r.git.clone()),
-        text("extra", records, |r| extra(r).map(|value| value.to_string())),
+        column("started", records, |r| Some(r.started.clone())),
+        column("host", records, |r| Some(r.host.clone())),
+        column("threads", records, |r| Some(r.threads as u64)),
+        column("device", records, |r| Some(r.device.clone())),
+        column("version", records, |r| Some(r.version.clone())),
+        column("git", records, |r| r.git.clone()),
+        column("extra", records, |r| extra(r).map(|value| value.to_string())),
     ]
 }
 
-fn text(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<String>) -> Column {
-    Series::new(name.into(), records.iter().map(|r| get(r)).collect::<Vec<_>>()).into()
-}
-
-fn count(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<u64>) -> Column {
-    Series::new(name.into(), records.iter().map(|r| get(r)).collect::<Vec<_>>()).into()
-}
-
-fn figure(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<f64>) -> Column {
-    Series::new(name.into(), records.iter().map(|r| get(r)).collect::<Vec<_>>()).into()
+fn column<T>(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<T>) -> Column
+where
+    Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
+{
+    Series::new(name.into(), records.iter().map(|record| get(record)).collect()).into()
 }

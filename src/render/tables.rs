@@ -1,9 +1,13 @@
 //! The tables of an experiment as data. Every format writes the same ones: it only turns fields into its own markup.
 
+use Kind::{Number, Prose, Word};
+use indexmap::IndexMap;
+use npsvc::MethodInfo;
+
 use crate::analyse::text::{number, p_value, signed};
 use crate::analyse::{
-    Answer, CONFIDENCE, Claim, Entry, OF_TRAININGS, Paired, Place, Row, Summary, Versus,
-    claims_legend, printed_seconds, shape, untested,
+    Answer, CONFIDENCE, Cell, Claim, Column, Entry, OF_TRAININGS, Paired, Place, Row, Summary,
+    Versus, claims_legend, printed_seconds, protocol, shape, untested,
 };
 
 /// A table with its caption and notes, all as plain text.
@@ -35,6 +39,36 @@ pub(super) enum Kind {
     Number,
 }
 
+/// Name of a column, what it holds, and its field for an item.
+type ColumnOf<'a, T> = (&'a str, Kind, &'a dyn Fn(&T) -> Field);
+
+impl Table {
+    /// A row per item.
+    pub(super) fn of<T>(items: impl IntoIterator<Item = T>, columns: &[ColumnOf<'_, T>]) -> Self {
+        let head = columns.iter().map(|(name, kind, _)| Head::new(*name, *kind));
+        let row = |item| columns.iter().map(|(.., field)| field(&item)).collect();
+        let rows = items.into_iter().map(row);
+        Self { head: head.collect(), rows: rows.collect(), ..Self::default() }
+    }
+
+    /// The table with its caption and notes, if it has a row.
+    fn titled(
+        self,
+        id: &'static str,
+        caption: impl Into<String>,
+        notes: impl IntoIterator<Item = String>,
+    ) -> Option<Self> {
+        let (caption, notes) = (caption.into(), notes.into_iter().collect());
+        (!self.rows.is_empty()).then_some(Self { id, caption, notes, ..self })
+    }
+}
+
+impl Head {
+    pub(super) fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self { name: name.into(), kind }
+    }
+}
+
 /// A field of a table: a text and what belongs to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Field {
@@ -54,6 +88,8 @@ pub(super) struct Field {
     pub(super) cell: Option<(usize, usize)>,
     /// Whether it is a verdict, which has a colour.
     pub(super) is_verdict: bool,
+    /// Whether it is less important than the rest of the row.
+    pub(super) is_aside: bool,
     /// Address that it leads to.
     pub(super) link: Option<String>,
 }
@@ -69,6 +105,10 @@ impl Field {
         Self { value, ..Self::text(value.map_or("–".to_owned(), show)) }
     }
 
+    fn p(p: Option<f64>) -> Self {
+        Self::number(p, p_value)
+    }
+
     pub(super) fn count(count: usize) -> Self {
         Self::number(Some(count as f64), |count| count.to_string())
     }
@@ -78,7 +118,7 @@ impl Field {
     }
 
     /// Our number.
-    pub(super) fn ours(summary: &Summary, entry: Entry<'_>) -> Self {
+    fn ours(summary: &Summary, entry: Entry<'_>) -> Self {
         let cell = entry.cell;
         let shared = Self {
             notes: summary.letters(&cell.footnotes),
@@ -100,304 +140,297 @@ impl Field {
     }
 
     /// The paper's number.
-    pub(super) fn printed(versus: &Versus) -> Self {
+    fn printed(versus: &Versus) -> Self {
         let printed = versus.printed;
         Self {
             deviation: printed.deviation,
             marks: printed.mark.map_or(String::new(), |mark| mark.symbol().to_owned()),
+            is_aside: true,
             ..Self::number(Some(printed.value), number)
         }
     }
 
+    /// Our number minus the paper's.
+    fn difference(versus: &Versus) -> Self {
+        Self { is_aside: true, ..Self::number(versus.difference, signed) }
+    }
+
     /// The dataset of a row, with its footnotes.
-    pub(super) fn dataset(summary: &Summary, row: &Row) -> Self {
+    fn dataset(summary: &Summary, row: &Row) -> Self {
         Self { notes: summary.letters(&row.footnotes), ..Self::text(row.name()) }
     }
-}
-
-/// Heads of words, then heads of numbers.
-pub(super) fn heads<T: Into<String>>(
-    words: impl IntoIterator<Item = T>,
-    numbers: impl IntoIterator<Item = T>,
-) -> Vec<Head> {
-    let words = words.into_iter().map(|name| Head { name: name.into(), kind: Kind::Word });
-    let numbers = numbers.into_iter().map(|name| Head { name: name.into(), kind: Kind::Number });
-    words.chain(numbers).collect()
 }
 
 /// The tables that have anything in them. Times are left out: they differ from run to run, and the files of these tables
 /// do not.
 pub(super) fn all(summary: &Summary) -> Vec<Table> {
     let others =
-        [beside(summary), claims(summary), differences(summary), pairs(summary), methods(summary)];
+        [beside(summary), claims(summary), differences(summary), pairs(summary), losses(summary)];
     std::iter::once(accuracy(summary)).chain(others.into_iter().flatten()).collect()
 }
 
-/// Our accuracies, datasets in rows and methods in columns.
+/// Datasets in rows and methods in columns, after some other columns.
+fn by_method<'a>(
+    rows: impl Iterator<Item = &'a Row> + Clone,
+    columns: impl Iterator<Item = &'a Column> + Clone,
+    first: &[ColumnOf<'_, &'a Row>],
+    (kind, field): (Kind, impl Fn(Entry<'a>) -> Field),
+) -> Table {
+    let mut table = Table::of(rows.clone(), first);
+    table.head.extend(columns.clone().map(|column| Head::new(&column.label, kind)));
+    for (row, fields) in rows.zip(&mut table.rows) {
+        let entry = |column: &'a Column| Entry { row, column, cell: &row.cells[column.index] };
+        fields.extend(columns.clone().map(|column| field(entry(column))));
+    }
+    table
+}
+
+/// Our accuracies.
 pub(super) fn accuracy(summary: &Summary) -> Table {
-    let labels = summary.columns.iter().map(|column| column.label.as_str());
-    let rows = summary.rows.iter().map(|row| {
-        let size = row.shape.map_or("–".to_owned(), shape);
-        let cells = summary.entries_of(row).map(|entry| Field::ours(summary, entry));
-        [Field::dataset(summary, row), Field::text(size)].into_iter().chain(cells).collect()
-    });
-    let ranks = summary.columns.iter().filter_map(|column| column.rank);
-    let ranks: Vec<Field> = ranks.map(|rank| Field::number(Some(rank), number)).collect();
-    let foot = match ranks.is_empty() {
-        true => Vec::new(),
-        false => [Field::text("Average rank"), Field::text("")].into_iter().chain(ranks).collect(),
-    };
-    let mut notes = vec!["Bold: best of a row; italic: second best.".to_owned()];
-    notes.extend(summary.legend());
+    let table = by_method(
+        summary.rows.iter(),
+        summary.columns.iter(),
+        &[
+            ("Dataset", Word, &|row| Field::dataset(summary, row)),
+            ("(n_tr, n_te, m, K)", Word, &|row| {
+                Field::text(row.shape.map_or("–".to_owned(), shape))
+            }),
+        ],
+        (Number, |entry| Field::ours(summary, entry)),
+    );
+    let ranks = summary.columns.iter().map(|column| Field::number(column.rank, number));
+    let ranks = [Field::text("Average rank"), Field::default()].into_iter().chain(ranks);
+    let notes = ["Bold: best of a row; italic: second best.".to_owned()];
     Table {
         id: "accuracy",
         caption: format!(
             "Test accuracy in percent, mean ± standard deviation over {}",
             summary.repeats()
         ),
-        head: heads(["Dataset", "(n_tr, n_te, m, K)"], labels),
-        rows: rows.collect(),
-        foot,
-        notes,
+        foot: if summary.ranks.is_some() { ranks.collect() } else { Vec::new() },
+        notes: notes.into_iter().chain(summary.legend()).collect(),
+        ..table
     }
+}
+
+/// A field about the paper's number.
+type Aside = fn(&Versus) -> Field;
+
+/// A field about the paper's number, if there is one.
+fn aside(cell: &Cell, field: Aside) -> Field {
+    cell.paper.as_ref().map_or(Field::default(), field)
+}
+
+/// The accuracies with the paper's below ours, for wide screens.
+pub(super) fn wide(summary: &Summary) -> Table {
+    let mut table = accuracy(summary);
+    let ours = std::mem::take(&mut table.rows);
+    for (row, fields) in summary.rows.iter().zip(ours) {
+        table.rows.push(fields);
+        for (name, field) in [("paper", Field::printed as Aside), ("difference", Field::difference)]
+        {
+            let name = Field { is_aside: true, ..Field::text(name) };
+            let fields = row.cells.iter().map(|cell| aside(cell, field));
+            let fields: Vec<Field> = [Field::default(), name].into_iter().chain(fields).collect();
+            table.rows.extend(fields.iter().any(|field| field.value.is_some()).then_some(fields));
+        }
+    }
+    table
+}
+
+/// The same with a line per dataset and method, for narrow screens.
+pub(super) fn long(summary: &Summary) -> Table {
+    // A name that the line above has is left out.
+    let first =
+        |column: &Column, name: Field| if column.index == 0 { name } else { Field::default() };
+    let columns: [ColumnOf<'_, Entry<'_>>; 5] = [
+        ("Dataset", Word, &|entry| first(entry.column, Field::dataset(summary, entry.row))),
+        ("Method", Word, &|entry| Field::text(&entry.column.label)),
+        ("Ours", Number, &|entry| Field::ours(summary, *entry)),
+        ("Paper", Number, &|entry| aside(entry.cell, Field::printed)),
+        ("Difference", Number, &|entry| aside(entry.cell, Field::difference)),
+    ];
+    let shown = if summary.paper.is_some() { 5 } else { 3 };
+    let mut table = Table::of(summary.entries(), &columns[..shown]);
+    for column in &summary.columns {
+        let name = first(column, Field::text("Average rank"));
+        let rank = Field::number(column.rank, number);
+        let mut fields = vec![name, Field::text(&column.label), rank];
+        fields.resize(shown, Field::default());
+        table.rows.extend(column.rank.map(|_| fields));
+    }
+    table
 }
 
 /// Every number of the paper, ours, and the verdict.
 pub(super) fn beside(summary: &Summary) -> Option<Table> {
     let table = summary.paper?;
-    let rows = summary.entries().filter_map(|entry| {
-        let versus = entry.cell.paper.as_ref()?;
-        Some(vec![
-            Field::text(entry.row.name()),
-            Field::text(&entry.column.label),
-            Field::printed(versus),
-            Field::ours(summary, entry),
-            Field::number(versus.difference, signed),
-            Field::number(versus.test.map(|test| test.p), p_value),
-            Field::number(versus.smallest_seen(), number),
-            Field::verdict(versus.word()),
-        ])
-    });
-    let numbers = ["Paper", "Ours", "Difference", "Welch's p", "Seen from"];
-    let mut head = heads(["Dataset", "Method"], numbers);
-    head.extend(heads(["Verdict"], []));
-    let other = match summary.rows.iter().any(|row| row.other_problem) {
-        true => " ≠: not the problem of the paper's row, see the warnings.",
-        false => "",
-    };
-    let note = format!(
-        "Difference: ours minus the paper's, in points, taken before rounding. Seen from: the smallest \
-         difference in points that would have been called higher or lower.{other}"
+    let compared = summary.entries().filter_map(|entry| Some((entry, entry.cell.paper.as_ref()?)));
+    let rows = Table::of(
+        compared,
+        &[
+            ("Dataset", Word, &|(entry, _)| Field::text(entry.row.name())),
+            ("Method", Word, &|(entry, _)| Field::text(&entry.column.label)),
+            ("Paper", Number, &|(_, versus)| Field::printed(versus)),
+            ("Ours", Number, &|(entry, _)| Field::ours(summary, *entry)),
+            ("Difference", Number, &|(_, versus)| Field::difference(versus)),
+            ("Welch's p", Number, &|(_, versus)| Field::p(versus.test.map(|test| test.p))),
+            ("Detectable from", Number, &|(_, versus)| {
+                Field::number(versus.smallest_seen(), number)
+            }),
+            ("Verdict", Word, &|(_, versus)| Field::verdict(versus.word())),
+        ],
     );
-    Some(Table {
-        id: "paper",
-        caption: format!("Beside the paper's Table {}: {}", table.table, table.caption),
-        head,
-        rows: rows.collect(),
-        foot: Vec::new(),
-        notes: vec![note],
-    })
+    let caption = format!("Comparison with the paper's Table {}: {}", table.table, table.caption);
+    let note = "Difference: ours minus the paper's, in points, taken before rounding. Detectable from: the smallest \
+                difference in points that would have been called higher or lower.";
+    rows.titled("paper", caption, [note.to_owned()])
 }
 
 /// Every method against the reference, by all tests.
 pub(super) fn differences(summary: &Summary) -> Option<Table> {
     let label = &summary.reference()?.label;
-    let mut rows = Vec::new();
-    for entry in summary.entries() {
-        let mut fields = vec![Field::text(&entry.row.dataset), Field::text(&entry.column.label)];
-        if let Some(paired) = &entry.cell.paired {
-            fields.extend(difference(paired));
-            rows.push(fields);
-        } else if let Some(difference) = untested(summary, entry) {
-            fields.push(Field::number(Some(difference), signed));
-            fields.push(Field::text("one training, not tested"));
-            fields.resize(9, Field::text("–"));
-            rows.push(fields);
-        }
-    }
-    if rows.is_empty() {
-        return None;
-    }
-    let percent = (CONFIDENCE * 100.0).round();
-    let trainings = match summary.rows.iter().any(Row::is_repeated) {
-        true => {
-            " Tests of several trainings on one split are of variation of training, not of data, and need \
-             no correction."
-        }
-        false => "",
-    };
-    let numbers = [
-        "Difference",
-        "Interval",
-        "d_z",
-        "p paired t",
-        "p corrected t",
-        "p Wilcoxon",
-        "p corrected, Holm",
-    ];
-    Some(Table {
-        id: "differences",
-        caption: format!("{label} minus each other method, in points"),
-        head: heads(["Dataset", "Method"], numbers),
-        rows,
-        foot: Vec::new(),
-        notes: vec![format!(
-            "Interval: {percent} % confidence with the corrected standard error. d_z: Cohen's, mean over \
-             standard deviation of the differences. Corrected: Nadeau and Bengio's t-test for \
-             overlapping training sets. Wilcoxon: exact signed-rank test, which also takes splits for \
-             independent. Holm: adjusted for all comparisons of this table.{trainings}"
-        )],
-    })
+    let compared = summary.entries().filter_map(|entry| {
+        let test = entry.cell.paired.as_ref();
+        let ahead = test.map(|test| test.naive.mean_difference);
+        Some((entry, ahead.or_else(|| untested(summary, entry))?, test))
+    });
+    let rows = Table::of(
+        compared,
+        &[
+            ("Dataset", Word, &|(entry, ..)| Field::text(&entry.row.dataset)),
+            ("Method", Word, &|(entry, ..)| Field::text(&entry.column.label)),
+            ("Difference", Number, &|(_, ahead, _)| Field::number(Some(*ahead), signed)),
+            ("Interval", Number, &|(.., test)| interval(*test)),
+            ("d_z", Number, &|(.., test)| Field::number(test.map(|test| test.effect), signed)),
+            ("p paired t", Number, &|(.., test)| Field::p(test.map(|test| test.naive.p))),
+            ("p corrected t", Number, &|(.., test)| {
+                Field::p(test.and_then(|test| test.corrected).map(|test| test.p))
+            }),
+            ("p Wilcoxon", Number, &|(.., test)| Field::p(test.map(|test| test.signed_rank))),
+            ("p corrected, Holm", Number, &|(.., test)| {
+                Field::p(test.and_then(|test| test.holm.corrected))
+            }),
+        ],
+    );
+    let note = format!(
+        "Interval: {:.0} % confidence with the corrected standard error. d_z: Cohen's, mean over standard deviation of \
+         the differences. Corrected: Nadeau and Bengio's t-test for overlapping training sets. Wilcoxon: exact \
+         signed-rank test, which also takes splits for independent. Holm: adjusted for all comparisons of this table.",
+        CONFIDENCE * 100.0
+    );
+    rows.titled("differences", format!("{label} minus each other method, in points"), [note])
 }
 
-fn difference(paired: &Paired) -> [Field; 7] {
-    let interval = paired.interval.map_or(Field::text("–"), |(low, high)| Field {
-        value: Some(low),
-        ..Field::text(format!("{} to {}", signed(low), signed(high)))
-    });
-    let p = |p: Option<f64>| Field::number(p, p_value);
-    [
-        Field::number(Some(paired.naive.mean_difference), signed),
-        interval,
-        Field::number(Some(paired.effect), signed),
-        p(Some(paired.naive.p)),
-        p(paired.corrected.map(|test| test.p)),
-        p(Some(paired.signed_rank)),
-        p(paired.holm.corrected),
-    ]
+fn interval(test: Option<&Paired>) -> Field {
+    match test.map(|test| test.interval) {
+        None => Field::text("one training, not tested"),
+        Some(None) => Field::text("–"),
+        Some(Some((low, high))) => Field {
+            value: Some(low),
+            ..Field::text(format!("{} to {}", signed(low), signed(high)))
+        },
+    }
 }
 
 /// The paper's claims, datasets in rows and rivals in columns.
 pub(super) fn claims(summary: &Summary) -> Option<Table> {
-    let table = summary.paper?;
-    let label = &summary.reference()?.label;
-    let is_rival = |index: usize| summary.rows.iter().any(|row| row.cells[index].claim.is_some());
-    let rivals: Vec<_> = summary.columns.iter().filter(|column| is_rival(column.index)).collect();
-    let rows = summary.rows.iter().filter(|row| row.cells.iter().any(|c| c.claim.is_some()));
-    let rows: Vec<Vec<Field>> = rows
-        .map(|row| {
-            let answers = rivals.iter().map(|column| {
-                let cell = &row.cells[column.index];
-                let answer = cell.claim.zip(cell.paper.as_ref());
-                Field::text(answer.map_or("–".to_owned(), |(claim, versus)| answers(claim, versus)))
-            });
-            std::iter::once(Field::text(row.name())).chain(answers).collect()
-        })
-        .collect();
-    if rows.is_empty() {
-        return None;
-    }
+    let (paper, label) = (summary.paper?, &summary.reference()?.label);
+    let is_claimed = |row: &&Row| row.cells.iter().any(|cell| cell.claim.is_some());
+    let rows = summary.rows.iter().filter(is_claimed);
+    let is_rival =
+        |column: &&Column| rows.clone().any(|row| row.cells[column.index].claim.is_some());
+    let table = by_method(
+        rows.clone(),
+        summary.columns.iter().filter(is_rival),
+        &[("Dataset", Word, &|row| Field::text(row.name()))],
+        (Word, |entry| Field::text(answers(entry.cell).unwrap_or("–".to_owned()))),
+    );
     let has_trainings = summary.rows.iter().any(|row| row.trainings.is_some());
     let trainings = if has_trainings { OF_TRAININGS } else { "" };
-    let labels = rivals.iter().map(|column| column.label.as_str());
-    Some(Table {
-        id: "claims",
-        caption: format!("The claims of the paper's Table {}: {label} is better", table.table),
-        head: heads(std::iter::once("Dataset").chain(labels), []),
-        rows,
-        foot: Vec::new(),
-        notes: vec![format!(
-            "{}{trainings} The paper's mark comes first; – where the paper claims nothing.",
-            claims_legend(label)
-        )],
-    })
+    let legend = claims_legend(label);
+    let note = format!(
+        "{legend}{trainings} The paper's mark comes first; – where the paper claims nothing."
+    );
+    let caption = format!("The claims of the paper's Table {}: {label} is better", paper.table);
+    table.titled("claims", caption, [note])
 }
 
 /// `‡ holds, open`: the paper's mark, by its test, by the corrected one.
-fn answers(claim: Claim, versus: &Versus) -> String {
-    let mark = versus.printed.mark.map_or(String::new(), |mark| format!("{} ", mark.symbol()));
-    match (claim.naive, claim.corrected) {
-        (Answer::NotRun, _) => format!("{mark}not run"),
-        (naive, corrected) if naive == corrected => format!("{mark}{}", naive.word()),
-        (naive, corrected) => format!("{mark}{}, {}", naive.word(), corrected.word()),
-    }
+fn answers(cell: &Cell) -> Option<String> {
+    let Claim { naive, corrected } = cell.claim?;
+    let mark = cell.paper.as_ref()?.printed.mark;
+    let mark = mark.map_or(String::new(), |mark| format!("{} ", mark.symbol()));
+    Some(match naive == corrected || naive == Answer::NotRun {
+        true => format!("{mark}{}", naive.word()),
+        false => format!("{mark}{}, {}", naive.word(), corrected.word()),
+    })
 }
 
 /// Pairs of methods over all datasets.
 pub(super) fn pairs(summary: &Summary) -> Option<Table> {
     /// Enough for fourteen methods; larger tables say nothing to a reader.
     const MOST: usize = 100;
-    let ranks = summary.ranks.as_ref()?;
-    if ranks.pairs.is_empty() || ranks.pairs.len() > MOST {
-        return None;
-    }
+    let ranks = summary.ranks.as_ref().filter(|ranks| ranks.pairs.len() <= MOST)?;
     let critical = ranks.critical.as_ref()?;
-    let rows = ranks.pairs.iter().filter_map(|pair| {
-        let (first, second) = (summary.columns.get(pair.first)?, summary.columns.get(pair.second)?);
-        let apart = second.rank? - first.rank?;
-        Some(vec![
-            Field::text(&first.label),
-            Field::text(&second.label),
-            Field::number(Some(apart), signed),
-            Field::text(if apart.abs() > critical.difference { "yes" } else { "no" }),
-            Field::number(Some(pair.p), p_value),
-            Field::number(Some(pair.adjusted), p_value),
-        ])
+    let pairs = ranks.pairs.iter().filter_map(|pair| {
+        let [first, second] = [pair.first, pair.second].map(|index| &summary.columns[index]);
+        Some((first, second, second.rank? - first.rank?, pair))
     });
-    let numbers = ["Ranks ahead", "Beyond critical difference", "p Wilcoxon", "p Holm"];
-    Some(Table {
-        id: "pairs",
-        caption: format!("Pairs of methods over {} datasets", ranks.datasets),
-        head: heads(["Method", "Other"], numbers),
-        rows: rows.collect(),
-        foot: Vec::new(),
-        notes: ranks.power().into_iter().collect(),
-    })
+    let is_beyond = |apart: f64| if apart.abs() > critical.difference { "yes" } else { "no" };
+    let rows = Table::of(
+        pairs,
+        &[
+            ("Method", Word, &|(first, ..)| Field::text(&first.label)),
+            ("Other", Word, &|(_, second, ..)| Field::text(&second.label)),
+            ("Rank difference", Number, &|(.., apart, _)| Field::number(Some(*apart), signed)),
+            ("Beyond critical difference", Number, &|(.., apart, _)| {
+                Field::text(is_beyond(*apart))
+            }),
+            ("p Wilcoxon", Number, &|(.., pair)| Field::p(Some(pair.p))),
+            ("p Holm", Number, &|(.., pair)| Field::p(Some(pair.adjusted))),
+        ],
+    );
+    let caption = format!("Pairs of methods over {} datasets", ranks.datasets);
+    rows.titled("pairs", caption, ranks.power())
 }
 
 /// Wins, ties and losses of the reference.
 pub(super) fn wins(summary: &Summary) -> Option<Table> {
     let label = &summary.reference()?.label;
-    let rows = summary.columns.iter().filter_map(|column| {
-        let wins = column.wins?;
-        let counts = [wins.means, wins.naive, wins.corrected];
-        let counts = counts.map(|counts| Field::text(counts.to_string()));
-        Some(std::iter::once(Field::text(&column.label)).chain(counts).collect())
-    });
-    let rows: Vec<Vec<Field>> = rows.collect();
-    let numbers = ["by means", "by the paper's test", "by the corrected test"];
-    (!rows.is_empty()).then(|| Table {
-        id: "wins",
-        caption: format!("{label} wins/ties/losses over datasets"),
-        head: heads(["Against"], numbers),
-        rows,
-        ..Table::default()
-    })
+    let rows = Table::of(
+        summary.columns.iter().filter_map(|column| Some((column, column.wins?))),
+        &[
+            ("Against", Word, &|(column, _)| Field::text(&column.label)),
+            ("by means", Number, &|(_, wins)| Field::text(wins.means.to_string())),
+            ("by the paper's test", Number, &|(_, wins)| Field::text(wins.naive.to_string())),
+            ("by the corrected test", Number, &|(_, wins)| Field::text(wins.corrected.to_string())),
+        ],
+    );
+    rows.titled("wins", format!("{label} wins/ties/losses over datasets"), [])
 }
 
 /// Mean times of a fit, with the paper's where it prints one.
 pub(super) fn times(summary: &Summary) -> Option<Table> {
-    let timed = |row: &&Row| row.cells.iter().any(|cell| cell.fit_seconds.is_some());
     let field = |Entry { row, column, cell }: Entry<'_>| {
         let ours = cell.fit_seconds.map_or(cell.word().to_owned(), seconds);
-        let printed = printed_seconds(&row.dataset, &column.method);
-        let text = match printed.filter(|_| !row.other_problem) {
-            Some(paper) => {
-                let theirs = paper.printed.clone().unwrap_or_else(|| seconds(paper.value));
-                format!("{ours} (paper {theirs})")
-            }
-            None => ours,
-        };
-        Field { value: cell.fit_seconds, ..Field::text(text) }
+        let printed = printed_seconds(&row.dataset, &column.method).filter(|_| !row.other_problem);
+        let theirs = printed.map_or(String::new(), |paper| {
+            let printed = paper.printed.clone().unwrap_or_else(|| seconds(paper.value));
+            format!(" (paper {printed})")
+        });
+        Field { value: cell.fit_seconds, ..Field::text(ours + &theirs) }
     };
-    let rows = summary.rows.iter().filter(timed).map(|row| {
-        let cells = summary.entries_of(row).map(field);
-        std::iter::once(Field::text(&row.dataset)).chain(cells).collect()
-    });
-    let rows: Vec<Vec<Field>> = rows.collect();
-    let labels = summary.columns.iter().map(|column| column.label.as_str());
-    (!rows.is_empty()).then(|| Table {
-        id: "times",
-        caption: "Seconds per fit, mean over splits".to_owned(),
-        head: heads(["Dataset"], labels),
-        rows,
-        foot: Vec::new(),
-        notes: vec![
-            "Without the kernel matrix, which all methods share, and without the choice of parameters; on the \
-             machines that ran the cells, so not to be compared with other machines' times."
-                .to_owned(),
-        ],
-    })
+    let is_timed = |row: &&Row| row.cells.iter().any(|cell| cell.fit_seconds.is_some());
+    let table = by_method(
+        summary.rows.iter().filter(is_timed),
+        summary.columns.iter(),
+        &[("Dataset", Word, &|row| Field::text(&row.dataset))],
+        (Number, field),
+    );
+    let note = "Without the kernel matrix, which all methods share, and without the choice of parameters; on the \
+                machines that ran the cells, so not to be compared with other machines' times.";
+    table.titled("times", "Seconds per fit, mean over splits", [note.to_owned()])
 }
 
 /// Three digits.
@@ -414,29 +447,42 @@ fn seconds(value: f64) -> String {
 }
 
 /// The methods of the experiment with their losses, after the paper's Table 1.
-pub(super) fn methods(summary: &Summary) -> Option<Table> {
-    let mut seen: Vec<&str> = Vec::new();
-    let mut rows = Vec::new();
-    for info in summary.columns.iter().filter_map(|column| column.info) {
-        if !seen.contains(&info.name) {
-            seen.push(info.name);
-            let [similar, dissimilar] = info.losses;
-            rows.push([info.title, similar, dissimilar, info.about].map(Field::text).to_vec());
-        }
-    }
-    let words = ["Method", "Similarity loss", "Dissimilarity loss", "What it is"];
-    (!rows.is_empty()).then(|| Table {
-        id: "methods",
-        caption: "Methods and their losses, after the paper's Table 1".to_owned(),
-        head: heads(words, []),
-        rows,
-        foot: Vec::new(),
-        notes: vec![
-            "a is the value of a hyperplane's function at a sample it is close to (similarity) or far from \
-             (dissimilarity), s the margin: 1, or a parameter of networks; ε, τ and γ are parameters. [x]₊ is x or 0, whichever is larger."
-                .to_owned(),
+pub(super) fn losses(summary: &Summary) -> Option<Table> {
+    let infos = summary.columns.iter().filter_map(|column| column.info);
+    let infos: IndexMap<&str, &MethodInfo> = infos.map(|info| (info.name, info)).collect();
+    let rows = Table::of(
+        infos.into_values(),
+        &[
+            ("Method", Word, &|info| Field::text(info.title)),
+            ("Similarity loss", Word, &|info| Field::text(info.losses[0])),
+            ("Dissimilarity loss", Word, &|info| Field::text(info.losses[1])),
+            ("What it is", Word, &|info| Field::text(info.about)),
         ],
-    })
+    );
+    let note = "a is the value of a hyperplane's function at a sample it is close to (similarity) or far from \
+                (dissimilarity), s the margin: 1, or a parameter of networks; ε, τ and γ are parameters. [x]₊ is x or \
+                0, whichever is larger.";
+    let caption = "Methods and their losses, after the paper's Table 1";
+    rows.titled("methods", caption, [note.to_owned()])
+}
+
+/// Every entry with its parameters.
+pub(super) fn methods(summary: &Summary) -> Table {
+    let used = |column: &Column| match summary.parameters(column.index).map(protocol::parameters) {
+        None => "not run yet".to_owned(),
+        Some(used) if column.points > 1 => format!("e.g. {used}"),
+        Some(used) => used,
+    };
+    Table::of(
+        &summary.columns,
+        &[
+            ("Label", Word, &|column| Field::text(&column.label)),
+            ("Method", Word, &|column| Field::text(&column.method)),
+            ("Scheme", Word, &|column| Field::text(column.scheme.as_deref().unwrap_or("–"))),
+            ("Points tried", Number, &|column| Field::count(column.points)),
+            ("Parameters as used", Prose, &|column| Field::text(used(column))),
+        ],
+    )
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::io::IsTerminal;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 
-use super::tables::Field;
-use crate::analyse::text::{letter, number, plus_minus, signed};
-use crate::analyse::{Entry, Place, Summary, shape};
+use super::tables::{self, Field, Kind, long, wide};
+use crate::analyse::text::{letter, plus_minus};
+use crate::analyse::{Place, Summary};
 
 /// How to show tables on a screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,9 +34,6 @@ impl Terminal {
         if self.colour {
             lines.push("Green: best of a row; cyan: second best.".to_owned());
         }
-        if summary.rows.iter().any(|row| row.other_problem) {
-            lines.push("≠: not the problem of the paper's row, see the warnings.".to_owned());
-        }
         lines.extend(summary.legend());
         let notes = summary.footnotes.iter().enumerate();
         lines.extend(notes.map(|(index, note)| format!("[{}] {note}", letter(index))));
@@ -52,9 +49,9 @@ impl Terminal {
     }
 
     fn table(&self, summary: &Summary) -> String {
-        let mut table = wide(summary);
+        let mut table = shown(&wide(summary));
         if !self.fits(&table) {
-            table = long(summary);
+            table = shown(&long(summary));
         }
         if let Some(width) = self.width.filter(|_| !self.fits(&table)) {
             table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -76,104 +73,37 @@ impl Terminal {
     }
 }
 
-/// Shows a number of a cell, or nothing.
-type Show = fn(Entry<'_>) -> String;
-
-/// Datasets in rows, methods in columns; the paper's numbers below ours.
-fn wide(summary: &Summary) -> Table {
-    let labels = summary.columns.iter().map(|column| column.label.as_str());
-    let mut table = headed(["dataset", ""].into_iter().chain(labels));
-    for row in &summary.rows {
-        let names =
-            [Field::dataset(summary, row), Field::text(row.shape.map_or(String::new(), shape))];
-        let ours = summary.entries_of(row).map(|entry| ours(summary, entry));
-        table.add_row(names.iter().map(|name| Cell::new(text(name))).chain(ours));
-        for (name, show) in [("paper", printed as Show), ("difference", difference)] {
-            let shown: Vec<String> = summary.entries_of(row).map(show).collect();
-            if shown.iter().any(|text| !text.is_empty()) {
-                let names = [Cell::new(""), dim(Cell::new(name))];
-                table.add_row(names.into_iter().chain(shown.into_iter().map(right).map(dim)));
-            }
+fn shown(table: &tables::Table) -> Table {
+    let mut shown = Table::new();
+    let head = table.head.iter();
+    shown.set_header(head.map(|head| Cell::new(&head.name).add_attribute(Attribute::Bold)));
+    let foot = Some(&table.foot).filter(|foot| !foot.is_empty());
+    for row in table.rows.iter().chain(foot) {
+        shown.add_row(row.iter().map(cell));
+    }
+    for (column, head) in shown.column_iter_mut().zip(&table.head) {
+        if head.kind == Kind::Number {
+            column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    if summary.ranks.is_some() {
-        let ranks = summary.columns.iter().filter_map(|column| column.rank).map(number);
-        let names = [Cell::new("average rank"), dim(Cell::new(""))];
-        table.add_row(names.into_iter().chain(ranks.map(right)));
-    }
-    table
+    shown
 }
 
-/// A line per dataset and method.
-fn long(summary: &Summary) -> Table {
-    let named = ["dataset", "method", "ours", "paper", "difference"];
-    let columns = if summary.paper.is_some() { 5 } else { 3 };
-    let mut table = headed(named.into_iter().take(columns));
-    for row in &summary.rows {
-        let mut name = text(&Field::dataset(summary, row));
-        for entry in summary.entries_of(row) {
-            let fields = [
-                Cell::new(std::mem::take(&mut name)),
-                Cell::new(&entry.column.label),
-                ours(summary, entry),
-                dim(right(printed(entry))),
-                dim(right(difference(entry))),
-            ];
-            table.add_row(fields.into_iter().take(columns));
-        }
-    }
-    let ranked = summary.columns.iter().filter_map(|column| Some((column, column.rank?)));
-    for (index, (column, rank)) in ranked.enumerate() {
-        let name = if index == 0 { "average rank" } else { "" };
-        table.add_row([Cell::new(name), Cell::new(&column.label), right(number(rank))]);
-    }
-    table
-}
-
-fn headed<'a>(names: impl Iterator<Item = &'a str>) -> Table {
-    let mut table = Table::new();
-    table.set_header(names.map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
-    table
-}
-
-/// A field as plain text.
-fn text(field: &Field) -> String {
+fn cell(field: &Field) -> Cell {
     let text = match field.deviation {
         Some(_) => plus_minus(field.value.unwrap_or_default(), field.deviation),
         None => field.text.clone(),
     };
-    let share = field.share.as_ref().map(|share| format!("({share})"));
-    let notes = (!field.notes.is_empty()).then(|| format!("[{}]", field.notes));
-    let parts = [Some(text), Some(field.marks.clone()), share, notes];
-    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(" ")
-}
-
-fn ours(summary: &Summary, entry: Entry<'_>) -> Cell {
-    let field = Field::ours(summary, entry);
-    let shown = right(text(&field));
+    let share = field.share.as_ref().map_or(String::new(), |share| format!("({share})"));
+    let notes = if field.notes.is_empty() { "" } else { &format!("[{}]", field.notes) };
+    let mut parts = vec![text.as_str(), &field.marks, &share, notes];
+    parts.retain(|part| !part.is_empty());
+    let cell = Cell::new(parts.join(" "));
     match field.place {
-        Place::Best => shown.fg(Color::Green).add_attribute(Attribute::Bold),
-        Place::SecondBest => shown.fg(Color::Cyan),
-        Place::Other if field.value.is_some() => shown,
-        Place::Other if entry.cell.counts.failed > 0 => shown.fg(Color::Red),
-        Place::Other => dim(shown),
+        Place::Best => cell.fg(Color::Green).add_attribute(Attribute::Bold),
+        Place::SecondBest => cell.fg(Color::Cyan),
+        Place::Other if field.is_aside => cell.add_attribute(Attribute::Dim),
+        Place::Other if field.cell.is_some() && field.text == "failed" => cell.fg(Color::Red),
+        Place::Other => cell,
     }
-}
-
-fn printed(entry: Entry<'_>) -> String {
-    entry.cell.paper.as_ref().map_or(String::new(), |versus| text(&Field::printed(versus)))
-}
-
-fn difference(entry: Entry<'_>) -> String {
-    let difference = entry.cell.paper.as_ref().and_then(|versus| versus.difference);
-    difference.map_or(String::new(), signed)
-}
-
-fn right(text: String) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
-}
-
-fn dim(cell: Cell) -> Cell {
-    cell.add_attribute(Attribute::Dim)
 }

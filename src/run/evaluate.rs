@@ -5,12 +5,13 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use ndarray::{Array2, Axis};
-use npsvc::{Certificate, Cross, FitOptions, Iteration, Method, Seed, TrainingSet};
+use npsvc::{Certificate, CrossKernel, FitOptions, Iteration, Method, Seed, TrainingSet};
 use rayon::prelude::*;
 
-use super::{Source, network};
+use super::network;
 use crate::event::Epochs;
 use crate::methods::{Fitter, Point, TraceRow};
+use crate::plan::Source;
 use crate::spec::{Experiment, Recording};
 
 /// Samples to fit on and samples to predict, as indices into a dataset. A split is a fold, too.
@@ -27,7 +28,7 @@ pub(super) struct Fold<'a> {
 /// The kernel values of a fold, computed when the first kernel method needs them.
 pub(super) struct Kernel {
     pub set: TrainingSet,
-    pub cross: Cross,
+    pub cross: CrossKernel,
     /// Time of the computation, which no method's time contains.
     pub seconds: f64,
 }

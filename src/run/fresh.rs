@@ -1,10 +1,12 @@
 //! `run --fresh`: moves the results of an experiment aside and compares them with the new ones.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::ledger::{self, Ledger, Plan, Status};
+use super::folder::refuse_in_use;
+use crate::error::Error;
+use crate::ledger::{self, Ledger, Place, Plan};
 
 /// What the name of a folder that was moved aside has before its number.
 const MARK: &str = ".old-";
@@ -21,25 +23,21 @@ pub fn is_set_aside(folder: &Path) -> bool {
 const NOTE: &str = ".compare-with";
 
 /// Renames `results/x` to `results/x.old-1`, or to the first number that is free, and gives the new path. A new folder
-/// takes its place.
-pub fn set_aside(folder: &Path) -> io::Result<PathBuf> {
-    let name = folder.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    for number in 1.. {
+/// takes its place. An error if a run is writing to it.
+pub fn set_aside(folder: &Path) -> Result<PathBuf, Error> {
+    refuse_in_use(folder, &ledger::ledgers(folder)?, 1)?;
+    let name = folder.file_name().unwrap_or_default();
+    let numbered = |number: usize| {
         let mut aside = name.to_os_string();
         aside.push(format!("{MARK}{number}"));
-        let aside = folder.with_file_name(aside);
-        if aside.symlink_metadata().is_err() {
-            std::fs::rename(folder, &aside)?;
-            std::fs::create_dir(folder)?;
-            let name = aside.file_name().unwrap_or_default();
-            ledger::replace(&folder.join(NOTE), name.as_encoded_bytes())?;
-            // A folder without a parent in its path lies in the current one.
-            let parent = aside.parent().filter(|parent| !parent.as_os_str().is_empty());
-            ledger::sync_folder(parent.unwrap_or(Path::new(".")))?;
-            return Ok(aside);
-        }
-    }
-    Err(io::ErrorKind::AlreadyExists.into())
+        aside
+    };
+    let is_free = |name: &OsString| folder.with_file_name(name).symlink_metadata().is_err();
+    let name = (1..).map(numbered).find(is_free).expect("some number is free");
+    let aside = folder.with_file_name(&name);
+    std::fs::rename(folder, &aside).map_err(Error::cannot("rename", folder))?;
+    ledger::replace(&folder.join(NOTE), name.as_encoded_bytes())?;
+    Ok(aside)
 }
 
 /// The folder that was moved aside and not compared yet, if there is one; it is given once.
@@ -87,18 +85,10 @@ pub fn compare(before: (&Plan, &Ledger), after: (&Plan, &Ledger)) -> String {
     text + &lines
 }
 
-/// The accuracy of every finished cell by dataset, label, split and training seed.
-fn accuracies<'a>(
-    (plan, ledger): (&'a Plan, &'a Ledger),
-) -> HashMap<(&'a str, &'a str, usize, usize), f64> {
-    let cells = plan.cells.iter().filter_map(|cell| {
-        let record = ledger.get(&cell.cell).filter(|record| record.status == Status::Ok);
-        let accuracy = record?.accuracy?;
-        let (dataset, method) = (&plan.datasets[cell.dataset], &plan.methods[cell.method]);
-        let place = (&*dataset.name, &*method.label, cell.split, cell.training_seed);
-        Some((place, accuracy))
-    });
-    cells.collect()
+/// The accuracy of every finished cell.
+fn accuracies<'a>((plan, ledger): (&'a Plan, &Ledger)) -> HashMap<Place<'a>, f64> {
+    let done = plan.cells.iter().filter(|cell| ledger.is_done(&cell.cell));
+    done.filter_map(|cell| Some((plan.place(cell), ledger.get(&cell.cell)?.accuracy?))).collect()
 }
 
 #[cfg(test)]

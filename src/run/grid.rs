@@ -1,4 +1,4 @@
-//! The place of a point in its grid: its neighbours, and whether it lies at an end.
+//! Whether a point lies at an end of its grid.
 
 use serde_json::Value;
 
@@ -7,56 +7,38 @@ use crate::ledger::{Edge, End, Tried};
 /// Fewest values of a parameter whose ends say something: of two values one is always at an end.
 const FEWEST: usize = 3;
 
-/// The neighbours of the point `chosen`, and the ends of parameters' values it lies at.
+/// The ends of parameters' values at which the point `chosen` lies.
 ///
-/// A step of a parameter goes to the next larger or smaller of its values, in whatever order they are
-/// given; parameters that are no numbers have no steps. An end counts where the value next to it is
-/// worse: on a plateau the choice of the end is an accident.
-pub(super) fn surroundings(
-    grid: &[(String, Vec<Value>)],
-    points: &[Tried],
-    chosen: usize,
-) -> (Vec<usize>, Vec<Edge>) {
-    let (mut neighbours, mut edges) = (Vec::new(), Vec::new());
+/// Values may be given in any order; those that are not numbers have no ends. An end counts if the value next to it
+/// is worse: on a plateau the choice of the end is an accident.
+pub(super) fn edges(grid: &[(String, Vec<Value>)], points: &[Tried], chosen: usize) -> Vec<Edge> {
+    let mean = |index: usize| points.get(index).and_then(|point| point.mean);
+    let mut edges = Vec::new();
     // The last parameter changes fastest.
     let mut stride = 1;
     for (parameter, values) in grid.iter().rev() {
         let at = chosen / stride % values.len().max(1);
-        let step = |to: usize| (chosen + to * stride).checked_sub(at * stride);
-        if let Some((below, above)) = beside(values, at) {
-            let beside: Vec<usize> =
-                [below, above].into_iter().flatten().filter_map(step).collect();
-            let end = match (below, above) {
-                (None, Some(_)) => Some(End::Smallest),
-                (Some(_), None) => Some(End::Largest),
-                _ => None,
-            };
-            let is_worse = |&index: &usize| {
-                let mean = |index: usize| points.get(index).and_then(|point| point.mean);
-                mean(index) < mean(chosen)
-            };
-            if let Some(end) = end.filter(|_| values.len() >= FEWEST && beside.iter().all(is_worse))
-            {
-                edges.push(Edge { parameter: parameter.clone(), value: values[at].clone(), end });
-            }
-            neighbours.extend(beside);
+        if let Some((end, next)) = end(values, at).filter(|_| values.len() >= FEWEST)
+            && mean(chosen + next * stride - at * stride) < mean(chosen)
+        {
+            edges.push(Edge { parameter: parameter.clone(), value: values[at].clone(), end });
         }
         stride *= values.len().max(1);
     }
-    neighbours.sort_unstable();
     edges.reverse();
-    (neighbours, edges)
+    edges
 }
 
-/// Indices of the next smaller and the next larger value than the one at `at`; nothing where values
-/// are no numbers.
-fn beside(values: &[Value], at: usize) -> Option<(Option<usize>, Option<usize>)> {
+/// The end at which the value number `at` lies, and the number of the value next to it.
+fn end(values: &[Value], at: usize) -> Option<(End, usize)> {
     let numbers: Vec<f64> = values.iter().map(Value::as_f64).collect::<Option<_>>()?;
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
-    let place = order.iter().position(|&index| index == at)?;
-    let below = place.checked_sub(1).and_then(|i| order.get(i));
-    Some((below.copied(), order.get(place + 1).copied()))
+    match order[..] {
+        [smallest, next, ..] if smallest == at => Some((End::Smallest, next)),
+        [.., next, largest] if largest == at => Some((End::Largest, next)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -75,13 +57,11 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_one_step_of_one_parameter_away() {
+    fn a_point_in_the_middle_lies_at_no_end() {
         // c by r: the point (2, 0.1) is the middle one of 3 x 3.
         let grid = grid(&[("c", json!([1, 2, 4])), ("r", json!([0.01, 0.1, 1]))]);
         let means = [1.0, 2.0, 1.0, 2.0, 9.0, 2.0, 1.0, 2.0, 1.0];
-        let (neighbours, edges) = surroundings(&grid, &points(&means), 4);
-        assert_eq!(neighbours, [1, 3, 5, 7]);
-        assert_eq!(edges, []);
+        assert_eq!(edges(&grid, &points(&means), 4), []);
     }
 
     #[test]
@@ -89,19 +69,15 @@ mod tests {
         let grid = grid(&[("scheme", json!(["ovr", "rvo"])), ("c", json!([4, 1, 2]))]);
         // The best point is (rvo, 4); the value next to 4 is 2.
         let means = [1.0, 1.0, 1.0, 9.0, 5.0, 7.0];
-        let (neighbours, edges) = surroundings(&grid, &points(&means), 3);
-        assert_eq!(neighbours, [5]);
         let (parameter, value, end) = ("c".to_owned(), json!(4), End::Largest);
-        assert_eq!(edges, [Edge { parameter, value, end }]);
+        assert_eq!(edges(&grid, &points(&means), 3), [Edge { parameter, value, end }]);
     }
 
     #[test]
     fn a_plateau_and_two_values_have_no_ends() {
         let three = grid(&[("c", json!([1, 2, 3]))]);
-        let (_, edges) = surroundings(&three, &points(&[5.0, 5.0, 1.0]), 0);
-        assert_eq!(edges, []);
+        assert_eq!(edges(&three, &points(&[5.0, 5.0, 1.0]), 0), []);
         let two = grid(&[("c", json!([1, 2]))]);
-        let (neighbours, edges) = surroundings(&two, &points(&[5.0, 1.0]), 0);
-        assert_eq!((neighbours, edges), (vec![1], vec![]));
+        assert_eq!(edges(&two, &points(&[5.0, 1.0]), 0), []);
     }
 }

@@ -10,10 +10,11 @@ use npsvc::Seed;
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::{FitContext, Fold, evaluate};
-use super::{Prepared, embedding, host, reuse, select};
+use super::{embedding, host, reuse, select};
 use crate::error::Error;
 use crate::event::Epochs;
 use crate::ledger::{Embedding, PlannedCell, Record, Selection, Status};
+use crate::plan::Prepared;
 use crate::spec::{Recording, SelectOn};
 use crate::{memory, wording};
 

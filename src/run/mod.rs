@@ -1,5 +1,6 @@
 //! Running an experiment: plan -> cells -> ledger. Running again resumes.
 
+mod description;
 mod embedding;
 mod evaluate;
 mod folder;
@@ -8,7 +9,6 @@ mod grid;
 pub mod host;
 mod job;
 mod network;
-mod provenance;
 mod queue;
 mod reuse;
 mod select;
@@ -17,16 +17,10 @@ pub mod slurm;
 mod status;
 mod worker;
 
-pub use crate::plan::{
-    Filter, Former, Part, Prepared, Shard, Source, estimate, group_count, planned_cells, prepare,
-    size,
-};
-pub use crate::spec::Candidates;
-pub use folder::refuse_locked;
+pub use description::describe as write_plan;
 pub use fresh::{compare, is_set_aside, set_aside, take_set_aside};
 pub use network::require_device;
-pub use provenance::describe as write_plan;
-pub use status::{FolderStatus, folder_status};
+pub use status::{reasons, time_left};
 pub use worker::{Isolation, serve};
 
 use std::collections::BTreeSet;
@@ -35,12 +29,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
+use serde_json::{Value, json};
+
 use crate::error::Error;
 use crate::event::{Event, Events};
-use crate::ledger::{self, Ledger, Plan, Status, Tally};
+use crate::ledger::{Ledger, Status, Tally, provenance};
 use crate::memory;
-use crate::plan::{self, Kept, cost};
-use folder::{Folder, output_error};
+use crate::plan::{self, Kept, Part, Prepared};
+use folder::Folder;
 use queue::{Queue, Todo};
 use session::{Session, State};
 
@@ -70,6 +66,14 @@ pub struct RunOptions {
     pub devices: Vec<String>,
 }
 
+impl RunOptions {
+    /// Where networks under training are kept: `<cell>.safetensors` and, behind an encoder that is trained no longer,
+    /// `<cell>.head.safetensors`.
+    fn checkpoints(&self) -> PathBuf {
+        self.out.join("checkpoints")
+    }
+}
+
 /// Bytes of memory that jobs may use: four fifths of what is available, if that is known.
 pub fn memory_budget() -> f64 {
     memory::budget().map_or(f64::INFINITY, |bytes| bytes as f64)
@@ -82,12 +86,6 @@ pub struct Outcome {
     pub tally: Tally,
     /// Datasets that are not on this machine or cannot be used, with the number of their cells that are not done.
     pub cannot_run: Vec<(String, usize)>,
-    /// What the folder shows: the plan, with the former rows of datasets whose new data has no cell yet.
-    pub plan: Plan,
-    /// What the folder's ledgers hold now.
-    pub ledger: Ledger,
-    /// Hash of these ledgers.
-    pub hash: String,
     /// One sentence per line of the ledgers that was skipped.
     pub warnings: Vec<String>,
 }
@@ -100,11 +98,11 @@ pub fn run(
     events: Events<'_>,
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
-    let folder = Folder::open(&options.out, options.part.name())?;
-    let mut known = folder.read()?;
+    let mut folder = Folder::open(&options.out, options.part.name())?;
+    let mut known = Ledger::read(&options.out)?;
     let mut reused = 0;
     for other in &options.reuse {
-        let cells = reuse::take_over(prepared, options, &folder, &mut known, other)?;
+        let cells = reuse::copy_cells(prepared, options, &mut folder.ledger, &mut known, other)?;
         events(Event::Reused { cells, from: other });
         reused += cells;
     }
@@ -112,11 +110,13 @@ pub fn run(
     let done = prepared.plan.cells.iter().filter(|cell| known.is_done(&cell.cell));
     let unrecorded = done.filter(|cell| reuse::lacks(&prepared.plan, cell, &options.out));
     events(Event::Unrecorded { cells: unrecorded.count() });
-    let mut kept = kept_rows(prepared, options, &known);
-    let write_error = |source| output_error(&options.out, &source);
-    let (before, shown) =
-        provenance::write_plan(&options.out, prepared, &mut kept).map_err(write_error)?;
-    provenance::repair(&options.out, &shown, &known).map_err(write_error)?;
+    let plan = &prepared.plan;
+    // Datasets of which the run includes a cell.
+    let included: BTreeSet<usize> =
+        options.part.cells(plan).into_iter().map(|index| plan.cells[index].dataset).collect();
+    let mut kept = kept_rows(prepared, &included, &known);
+    let (before, shown) = description::write_plan(&options.out, prepared, &mut kept)?;
+    provenance::repair(&options.out, &shown, &known)?;
     if let Some(before) = before.filter(|before| !before.describes(&prepared.plan)) {
         let is_known = |cell: &str| known.get(cell).is_some();
         for why in plan::causes(&before, prepared, todo.open(), is_known) {
@@ -126,50 +126,62 @@ pub fn run(
     let cells = todo.open().count() + todo.skipped.len();
     events(Event::Begin { cells, done: todo.done, work: todo.work });
     let jobs = options.jobs.clamp(1, todo.jobs.len().max(1));
+    let threads = options.threads.unwrap_or_else(|| (host::cores() / jobs).max(1));
+    let entry = Some(provenance_entry(prepared, &included, jobs, threads));
     let session = Session {
         prepared,
         options,
         events,
         interrupted,
-        folder: &folder,
         jobs,
-        threads: options.threads.unwrap_or_else(|| (host::cores() / jobs).max(1)),
-        started: job::timestamp(SystemTime::now()),
+        threads,
         queue: Queue::new(todo.jobs, options.memory),
-        choices: Mutex::new(session::known_choices(prepared, &known)),
-        state: Mutex::new(State { ledger: known, kept, is_listed: false }),
+        state: Mutex::new(State { folder, ledger: known, kept, entry }),
     };
     let worked = session.work(reused > 0, todo.skipped);
-    folder.remove_checkpoints();
+    // One that has files in it stays.
+    let _ = std::fs::remove_dir(options.checkpoints());
     events(Event::End);
     worked?;
-    folder.sync()?;
-    let state = session.state.into_inner();
-    let State { ledger: mut known, mut kept, .. } =
-        state.unwrap_or_else(|poison| poison.into_inner());
-    let (_, shown) =
-        provenance::write_plan(&options.out, prepared, &mut kept).map_err(write_error)?;
-    let (tally, cannot_run) = count(prepared, options, &known);
-    let hash = ledger::hash(&options.out).map_err(|source| folder.error(source))?;
-    let warnings = std::mem::take(&mut known.warnings);
-    Ok(Outcome { tally, cannot_run, plan: shown, ledger: known, hash, warnings })
-}
-
-/// Datasets of which the run includes a cell.
-fn included(prepared: &Prepared, options: &RunOptions) -> BTreeSet<usize> {
-    let cells = options.part.cells(&prepared.plan).into_iter();
-    cells.map(|index| prepared.plan.cells[index].dataset).collect()
+    let state = &mut *lock(&session.state);
+    state.folder.ledger.sync()?;
+    let (tally, cannot_run) = count(prepared, options, &state.ledger);
+    Ok(Outcome { tally, cannot_run, warnings: state.ledger.warnings.clone() })
 }
 
 /// Rows that the folder keeps although their data changed: those of which the new data has no finished cell yet, and
 /// those that this run does not include.
-fn kept_rows(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Kept {
-    let included = included(prepared, options);
+fn kept_rows(prepared: &Prepared, included: &BTreeSet<usize>, known: &Ledger) -> Kept {
     let is_begun = |dataset: usize| {
         let mut cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == dataset);
         included.contains(&dataset) && cells.any(|cell| known.is_done(&cell.cell))
     };
     prepared.changed.iter().filter(|(dataset, _)| !is_begun(*dataset)).cloned().collect()
+}
+
+/// The entry of a run that begins now in `runs` of the provenance.
+fn provenance_entry(
+    prepared: &Prepared,
+    included: &BTreeSet<usize>,
+    jobs: usize,
+    threads: usize,
+) -> Value {
+    let datasets = included.iter().filter(|&&index| prepared.sources[index].is_some());
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "git": host::commit(),
+        "started": job::timestamp(SystemTime::now()),
+        "machine": {
+            "host": host::pseudonym(),
+            "processor": host::processor(),
+            "cores": host::cores(),
+            "system": std::env::consts::OS,
+            "architecture": std::env::consts::ARCH,
+        },
+        "jobs": jobs,
+        "threads": threads,
+        "data": provenance::hashes(datasets.map(|&index| &prepared.plan.datasets[index])),
+    })
 }
 
 /// How the planned cells ended, and how many of each dataset cannot run.

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use super::evaluate::{Evaluation, FitContext, Fold};
+use crate::error::Error;
 use crate::methods::criteria::Criterion;
 #[cfg(not(feature = "deep"))]
 use crate::methods::criteria::NEEDS_DEEP;
@@ -17,22 +18,21 @@ use crate::{
 };
 
 /// Checks that this build and this machine can train networks on `name`, `cpu` or `cuda:N`.
-pub fn require_device(name: &str) -> Result<(), String> {
+pub fn require_device(name: &str) -> Result<(), Error> {
     if name == "cpu" {
         return Ok(());
     }
     #[cfg(not(feature = "deep"))]
-    return Err(format!("--device {name} {NEEDS_DEEP}"));
+    return Err(Error::input(format!("--device {name} {NEEDS_DEEP}")));
     #[cfg(feature = "deep")]
-    networks::find_device(name)
-        .map_err(|reason| format!("--device {name}: {reason}, expected cpu or a device it finds"))
+    networks::find_device(name).map_err(|reason| {
+        Error::input(format!("--device {name}: {reason}, expected cpu or a device it finds"))
+    })
 }
 
 /// Measures the epochs of a training. Those in which the encoder learns take much longer than the others.
 #[cfg(feature = "deep")]
 struct Stopwatch {
-    begun: Instant,
-    last: Instant,
     /// Epochs in which the encoder learns.
     slow: usize,
     all: usize,
@@ -43,19 +43,11 @@ struct Stopwatch {
 #[cfg(feature = "deep")]
 impl Stopwatch {
     fn new(slow: usize, all: usize) -> Self {
-        let now = Instant::now();
-        Self { begun: now, last: now, slow: slow.min(all), all, measured: [(0, 0.0); 2] }
+        Self { slow: slow.min(all), all, measured: [(0, 0.0); 2] }
     }
 
     /// The epoch number `epoch`, counted from 0, has ended.
-    fn end(&mut self, epoch: usize) -> Epochs {
-        let now = Instant::now();
-        let seconds = now.duration_since(self.last).as_secs_f64();
-        self.last = now;
-        self.add(epoch, seconds, now.duration_since(self.begun).as_secs_f64())
-    }
-
-    fn add(&mut self, epoch: usize, seconds: f64, total: f64) -> Epochs {
+    fn end(&mut self, epoch: usize, seconds: f64) -> Epochs {
         let (count, sum) = &mut self.measured[usize::from(epoch >= self.slow)];
         *count += 1;
         *sum += seconds;
@@ -63,7 +55,8 @@ impl Stopwatch {
         let left = [self.slow.saturating_sub(done), self.all - done.max(self.slow)];
         let times = left.iter().zip(&self.measured);
         let times = times.map(|(&left, &(count, sum))| left as f64 * sum / count.max(1) as f64);
-        Epochs { done, all: self.all, seconds: total, seconds_left: times.sum() }
+        let seconds = self.measured.iter().map(|(_, sum)| sum).sum();
+        Epochs { done, all: self.all, seconds, seconds_left: times.sum() }
     }
 }
 
@@ -90,7 +83,7 @@ pub(super) fn fit(
         if context.recordings.contains(&Recording::Evolution) {
             row.accuracy = Some(test.accuracy(&network.predict(&test)?));
         }
-        (context.on_epoch)(stopwatch.end(row.iteration));
+        (context.on_epoch)(stopwatch.end(row.iteration, row.seconds.unwrap_or_default()));
         Ok(())
     };
     let options = TrainOptions {
@@ -135,13 +128,13 @@ mod tests {
     fn the_time_left_distinguishes_slow_and_fast_epochs() {
         let mut stopwatch = Stopwatch::new(2, 5);
         let left = |epochs: Epochs| (epochs.done, epochs.all, epochs.seconds_left);
-        assert_eq!(left(stopwatch.add(0, 10.0, 10.0)), (1, 5, 10.0));
-        assert_eq!(left(stopwatch.add(1, 14.0, 24.0)), (2, 5, 0.0));
-        assert_eq!(left(stopwatch.add(2, 3.0, 27.0)), (3, 5, 6.0));
-        assert_eq!(left(stopwatch.add(3, 1.0, 28.0)), (4, 5, 2.0));
-        assert_eq!(left(stopwatch.add(4, 1.0, 29.0)), (5, 5, 0.0));
+        assert_eq!(left(stopwatch.end(0, 10.0)), (1, 5, 10.0));
+        assert_eq!(left(stopwatch.end(1, 14.0)), (2, 5, 0.0));
+        assert_eq!(left(stopwatch.end(2, 3.0)), (3, 5, 6.0));
+        assert_eq!(left(stopwatch.end(3, 1.0)), (4, 5, 2.0));
+        assert_eq!(left(stopwatch.end(4, 1.0)), (5, 5, 0.0));
         // One that continues after its encoder was frozen.
         let mut stopwatch = Stopwatch::new(2, 5);
-        assert_eq!(left(stopwatch.add(3, 2.0, 2.0)), (4, 5, 2.0));
+        assert_eq!(left(stopwatch.end(3, 2.0)), (4, 5, 2.0));
     }
 }

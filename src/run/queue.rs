@@ -4,8 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex};
 
 use super::job::Job;
-use super::{Prepared, RunOptions, cost, lock};
+use super::{RunOptions, lock};
 use crate::ledger::{Ledger, PlannedCell, Status};
+use crate::plan::{Prepared, cost};
 
 /// The cells a run still has to work on.
 #[derive(Default)]

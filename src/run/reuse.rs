@@ -9,27 +9,25 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::folder::Folder;
-use super::{Prepared, RunOptions};
+use super::RunOptions;
 use crate::error::Error;
-use crate::ledger::{Embedding, Ledger, Plan, PlannedCell, Record, Status, TRACES};
-use crate::methods;
+use crate::ledger::{
+    Embedding, Ledger, Plan, PlannedCell, Record, Status, TRACES, Writer, read_present, replace,
+};
+use crate::plan::Prepared;
 use crate::spec::Recording;
 
-/// Adds to `folder` what the results folder `other` knows of cells of the plan and `known` lacks;
+/// Adds to the ledger what the results folder `other` knows of cells of the plan and `known` lacks;
 /// says how many that were. Cells of which the experiment wants something recorded that `other` lacks are run.
-pub(super) fn take_over(
+pub(super) fn copy_cells(
     prepared: &Prepared,
     options: &RunOptions,
-    folder: &Folder,
+    ledger: &mut Writer,
     known: &mut Ledger,
     other: &Path,
 ) -> Result<usize, Error> {
-    let theirs = Ledger::read(other).map_err(|source| {
-        let folder = other.display();
-        Error::input(format!("cannot read the results to reuse in {folder}: {source}"))
-    })?;
-    let mut taken = 0;
+    let theirs = Ledger::read(other)?;
+    let mut reused = 0;
     let plan = &prepared.plan;
     for index in options.part.cells(plan) {
         let cell = &plan.cells[index];
@@ -41,23 +39,25 @@ pub(super) fn take_over(
             continue;
         }
         for file in [trace_path(&cell.cell), Embedding::path(Path::new(""), &cell.cell)] {
-            folder.copy_file(&file, other)?;
+            if let Some(bytes) = read_present(&other.join(&file))? {
+                replace(&options.out.join(file), &bytes)?;
+            }
         }
         let record = Record {
             experiment: plan.experiment.name.clone(),
             label: plan.methods[cell.method].label.clone(),
             ..record.clone()
         };
-        folder.append(&record)?;
+        ledger.append(&record)?;
         known.insert(record);
-        taken += 1;
+        reused += 1;
     }
-    Ok(taken)
+    Ok(reused)
 }
 
 /// Whether `dir` lacks a trace with accuracies, or a map, that the experiment asks for and the method can give.
 pub(super) fn lacks(plan: &Plan, cell: &PlannedCell, dir: &Path) -> bool {
-    let Some(entry) = methods::find(&plan.methods[cell.method].method) else {
+    let Some(entry) = plan.methods[cell.method].entry() else {
         return false;
     };
     // Nothing is recorded of other splits than the first.

@@ -12,11 +12,12 @@ use npsvc::Seed;
 use serde_json::{Map, json};
 
 use super::evaluate::{Fold, predict_all};
-use super::{Candidates, Source, grid};
+use super::grid;
 use crate::data::split;
 use crate::ledger::{Selection, Tried};
 use crate::methods::Point;
-use crate::spec::{Select, SelectOn};
+use crate::plan::Source;
+use crate::spec::{Candidates, Select, SelectOn};
 
 /// Whether a point can still be chosen.
 fn is_alive(point: &Tried) -> bool {
@@ -81,14 +82,13 @@ pub(super) fn select(
         let reason = points.iter().find_map(|point| point.error.clone()).unwrap_or_default();
         format!("no parameter point could be fitted; the first failed because {reason}")
     })?;
-    let (neighbours, edges) = grid::surroundings(&candidates.grid, &points, chosen);
     Ok(Selection {
         settings: json!(settings),
         samples: rounds.iter().map(|round| round.score.len()).sum(),
+        edges: grid::edges(&candidates.grid, &points, chosen),
         points,
         chosen,
-        neighbours,
-        edges,
+        neighbours: Vec::new(),
         seconds: begun.elapsed().as_secs_f64(),
         extra: Map::new(),
     })

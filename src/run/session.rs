@@ -1,60 +1,42 @@
 //! A run in progress: hands jobs to workers and records what they compute.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::json;
+use serde_json::Value;
 
 use super::folder::Folder;
 use super::job::{Job, JobEvent, RunContext, Stop, blank, run_job};
 use super::queue::Queue;
 use super::worker::Worker;
-use super::{Prepared, RunOptions, cost, host, included, lock, provenance, thread_pool};
+use super::{RunOptions, description, lock, thread_pool};
 use crate::error::Error;
-use crate::event::{Event, Events, Training};
-use crate::ledger::provenance::hashes;
-use crate::ledger::{Ledger, PlannedCell, Record, Selection, Status};
-use crate::plan::Kept;
-
-/// Parameters that were chosen once, by dataset and method.
-pub(super) type Choices = HashMap<(usize, usize), Selection>;
+use crate::event::{Event, Events};
+use crate::ledger::{Ledger, PlannedCell, Record, Selection, Status, provenance, replace};
+use crate::plan::{Kept, Prepared, cost};
 
 pub(super) struct Session<'a> {
     pub prepared: &'a Prepared,
     pub options: &'a RunOptions,
     pub events: Events<'a>,
     pub interrupted: &'a AtomicBool,
-    pub folder: &'a Folder,
     /// Jobs in parallel.
     pub jobs: usize,
     /// Threads of each job.
     pub threads: usize,
-    /// When the run began.
-    pub started: String,
     pub queue: Queue,
-    pub choices: Mutex<Choices>,
     pub state: Mutex<State>,
 }
 
 /// What changes with every record.
 pub(super) struct State {
+    pub folder: Folder,
     pub ledger: Ledger,
     /// Rows that still show the former data of their datasets.
     pub kept: Kept,
-    /// Whether the provenance lists this run.
-    pub is_listed: bool,
-}
-
-/// Choices made once per dataset that the ledger already holds.
-pub(super) fn known_choices(prepared: &Prepared, known: &Ledger) -> Choices {
-    let once = prepared.plan.experiment.chooses_once();
-    let cells = prepared.plan.cells.iter().filter(|_| once);
-    let choices = cells.filter_map(|cell| {
-        let selection = known.get(&cell.cell)?.selection.clone()?;
-        Some(((cell.dataset, cell.method), selection))
-    });
-    choices.collect()
+    /// The entry of this run in the provenance, until it is written there.
+    pub entry: Option<Value>,
 }
 
 impl Session<'_> {
@@ -89,7 +71,7 @@ impl Session<'_> {
         RunContext {
             threads: self.threads,
             device: devices[worker % devices.len()].clone(),
-            checkpoints: self.folder.checkpoints(),
+            checkpoints: self.options.checkpoints(),
             is_alone: self.jobs == 1 || self.options.isolation.is_some(),
         }
     }
@@ -118,11 +100,18 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What was chosen once for the dataset of a job.
+    /// What was chosen once for the dataset of a job, by method.
     fn chosen(&self, job: &Job) -> BTreeMap<usize, Selection> {
-        let choices = lock(&self.choices);
-        let ours = choices.iter().filter(|((dataset, _), _)| *dataset == job.dataset);
-        ours.map(|((_, method), selection)| (*method, selection.clone())).collect()
+        let plan = &self.prepared.plan;
+        if !plan.experiment.chooses_once() {
+            return BTreeMap::new();
+        }
+        let ledger = &lock(&self.state).ledger;
+        // All splits make the same choice.
+        let cells = plan.cells.iter().filter(|cell| cell.dataset == job.dataset);
+        cells
+            .filter_map(|cell| Some((cell.method, ledger.get(&cell.cell)?.selection.clone()?)))
+            .collect()
     }
 
     fn handle(&self, cell: &PlannedCell, event: JobEvent) -> Result<(), Stop> {
@@ -130,25 +119,19 @@ impl Session<'_> {
         match event {
             JobEvent::Started => {}
             JobEvent::Epoch(epochs) => {
-                (self.events)(Event::Epoch(Training {
-                    cell: &cell.cell,
-                    dataset: &self.prepared.plan.datasets[cell.dataset].name,
-                    label: &self.prepared.plan.methods[cell.method].label,
-                    split: cell.split,
-                    work,
-                    epochs,
-                }));
+                let place = self.prepared.plan.place(cell);
+                (self.events)(Event::Epoch { cell: &cell.cell, place, work, epochs });
                 return Ok(());
             }
             JobEvent::Done { record, files } => {
                 for (path, text) in &files {
-                    self.folder.write_file(path, text.as_bytes())?;
+                    replace(&self.options.out.join(path), text.as_bytes())?;
                 }
                 let has_failed = record.status == Status::Failed;
                 self.record(cell, *record, work)?;
                 // A training that failed can be continued with --retry-failed.
                 if !has_failed {
-                    self.folder.remove_checkpoint(&cell.cell);
+                    self.remove_checkpoint(&cell.cell);
                 }
                 if has_failed && self.options.fail_fast {
                     return Err(Stop::Asked);
@@ -166,50 +149,31 @@ impl Session<'_> {
     /// if this one is killed.
     fn record(&self, cell: &PlannedCell, record: Record, work: f64) -> Result<(), Error> {
         let mut state = lock(&self.state);
-        self.folder.append(&record)?;
+        state.folder.ledger.append(&record)?;
         if record.status == Status::Ok && state.kept.remove(&cell.dataset).is_some() {
-            self.folder.sync()?;
-            provenance::write_plan(&self.options.out, self.prepared, &mut state.kept)
-                .map_err(|source| self.folder.error(source))?;
+            state.folder.ledger.sync()?;
+            description::write_plan(&self.options.out, self.prepared, &mut state.kept)?;
         }
-        if !state.is_listed {
-            self.list_run(&mut state)?;
-        }
-        if let Some(selection) = record.selection.clone()
-            && self.prepared.plan.experiment.chooses_once()
-        {
-            // A choice that another split made first is the same.
-            lock(&self.choices).entry((cell.dataset, cell.method)).or_insert(selection);
-        }
+        self.list_run(&mut state)?;
         (self.events)(Event::Cell { record: &record, work });
         state.ledger.insert(record);
         Ok(())
     }
 
-    /// Adds this run to the provenance.
+    /// Adds this run to the provenance, once.
     fn list_run(&self, state: &mut State) -> Result<(), Error> {
-        let Self { prepared, options, .. } = self;
-        let datasets = included(prepared, options).into_iter();
-        let datasets = datasets.filter(|index| prepared.sources[*index].is_some());
-        let entry = json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "git": host::commit(),
-            "started": self.started,
-            "machine": {
-                "host": host::pseudonym(),
-                "processor": host::processor(),
-                "cores": host::cores(),
-                "system": std::env::consts::OS,
-                "architecture": std::env::consts::ARCH,
-            },
-            "jobs": self.jobs,
-            "threads": self.threads,
-            "data": hashes(datasets.map(|index| &prepared.plan.datasets[index])),
-        });
-        let plan = prepared.plan_with(&state.kept);
-        provenance::add_run(&options.out, options.part.name(), &plan, entry)
-            .map_err(|source| self.folder.error(source))?;
-        state.is_listed = true;
-        Ok(())
+        let Some(entry) = state.entry.take() else {
+            return Ok(());
+        };
+        let plan = self.prepared.plan_with(&state.kept);
+        provenance::add_run(&self.options.out, self.options.part.name(), &plan, entry)
+    }
+
+    /// What a cell was to continue from is of no use once it is recorded. Most cells have no such files.
+    fn remove_checkpoint(&self, cell: &str) {
+        for ending in ["safetensors", "part", "head.safetensors", "head.part"] {
+            let path = self.options.checkpoints().join(format!("{cell}.{ending}"));
+            let _ = std::fs::remove_file(path);
+        }
     }
 }

@@ -1,65 +1,51 @@
-//! How far a results folder is: done, failed, skipped, missing, and the time that is left.
+//! What is left of a results folder: why cells failed or could not run, and the time the others will take.
 
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use crate::ledger::{Ledger, Plan, Record, Status, Tally};
+use crate::ledger::{Ledger, Plan, Record, Status};
 
-/// The state of an experiment on disk.
-#[derive(Clone, Debug, Default)]
-pub struct FolderStatus {
-    pub tally: Tally,
-    /// Per dataset of the plan.
-    pub datasets: Vec<Tally>,
-    /// Reasons of cells that failed or could not run, with how many share each.
-    pub reasons: IndexMap<String, usize>,
-    /// Seconds of work that are left, from the mean time of finished cells of the same dataset and method.
-    pub seconds_left: f64,
-    /// Missing cells that the seconds do not count, because no cell of their dataset and method has finished.
-    pub untimed: usize,
+/// Reasons of cells that failed or could not run, with how many share each.
+pub fn reasons<'a>(plan: &'a Plan, ledger: &'a Ledger) -> IndexMap<&'a str, usize> {
+    let mut reasons = IndexMap::new();
+    for cell in &plan.cells {
+        let reason = match ledger.get(&cell.cell) {
+            None => plan.datasets[cell.dataset].unavailable.as_deref(),
+            Some(Record { status: Status::Ok, .. }) => None,
+            Some(record) => record.error.as_deref().or(Some("no reason on record")),
+        };
+        if let Some(reason) = reason {
+            *reasons.entry(reason).or_default() += 1;
+        }
+    }
+    reasons
 }
 
-/// How far the ledgers of a results folder are with its plan.
-pub fn folder_status(plan: &Plan, ledger: &Ledger) -> FolderStatus {
-    let mut status = FolderStatus {
-        tally: ledger.tally(&plan.cells),
-        datasets: vec![Tally::default(); plan.datasets.len()],
-        ..FolderStatus::default()
-    };
-    let mut seconds: HashMap<(usize, usize), (f64, usize)> = HashMap::new();
-    let mut to_run = Vec::new();
+/// Seconds of work that are left, from the mean time of finished cells of the same dataset and method, and the number
+/// of missing cells that they do not count, because no such cell has finished.
+pub fn time_left(plan: &Plan, ledger: &Ledger) -> (f64, usize) {
+    let mut times: HashMap<(usize, usize), (f64, usize)> = HashMap::new();
     for cell in &plan.cells {
-        let record = ledger.get(&cell.cell);
-        status.datasets[cell.dataset].add(record.map(|record| record.status));
-        let place = (cell.dataset, cell.method);
-        if let Some(spent) = record.and_then(spent) {
-            let (sum, count) = seconds.entry(place).or_default();
-            *sum += spent;
+        if let Some(seconds) = ledger.get(&cell.cell).and_then(seconds) {
+            let (sum, count) = times.entry((cell.dataset, cell.method)).or_default();
+            *sum += seconds;
             *count += 1;
         }
-        let reason = match (record, &plan.datasets[cell.dataset].unavailable) {
-            (None, None) => {
-                to_run.push(place);
-                continue;
-            }
-            (None, Some(reason)) => reason,
-            (Some(Record { status: Status::Ok, .. }), _) => continue,
-            (Some(record), _) => record.error.as_deref().unwrap_or("no reason on record"),
-        };
-        *status.reasons.entry(reason.to_owned()).or_default() += 1;
     }
-    for place in &to_run {
-        match seconds.get(place) {
-            Some((sum, count)) => status.seconds_left += sum / *count as f64,
-            None => status.untimed += 1,
+    let (mut seconds, mut untimed) = (0.0, 0);
+    for cell in plan.cells.iter().filter(|cell| ledger.get(&cell.cell).is_none()) {
+        match times.get(&(cell.dataset, cell.method)) {
+            _ if plan.datasets[cell.dataset].unavailable.is_some() => {}
+            Some((sum, count)) => seconds += sum / *count as f64,
+            None => untimed += 1,
         }
     }
-    status
+    (seconds, untimed)
 }
 
-/// Seconds a finished cell took, its choice of parameters included.
-fn spent(record: &Record) -> Option<f64> {
+/// What a finished cell took, its choice of parameters included.
+fn seconds(record: &Record) -> Option<f64> {
     // Version 0.1 has them in the selection only.
     let selection = record.selection.as_ref().map(|selection| selection.seconds);
     let select = record.select_seconds.or(selection);

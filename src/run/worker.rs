@@ -13,9 +13,10 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::Serialize;
 
 use super::job::{Emit, Job, JobEvent, RunContext, Stop, blank, run_job, timestamp};
-use super::{Prepared, prepare, thread_pool};
+use super::thread_pool;
 use crate::data::Store;
 use crate::error::Error;
+use crate::plan::{Prepared, prepare};
 use crate::spec::{Experiment, Spec};
 
 /// How to run cells in child processes.
@@ -185,24 +186,20 @@ pub fn serve() -> io::Result<()> {
         for line in lines {
             let mut job: Job = serde_json::from_str(&line)?;
             let known = held.take().filter(|(dataset, _)| *dataset == job.dataset);
-            let loaded = known.map_or_else(
-                || load(&experiment, job.dataset, &store),
-                |(_, prepared)| Ok(prepared),
-            );
-            let ready = loaded.and_then(|prepared| {
-                use_plan(&prepared, &mut job)?;
-                Ok(prepared)
-            });
-            match ready {
-                Err(reason) => answer(Err(reason))?,
-                Ok(prepared) => {
-                    let emit = |_: &_, event| answer(Ok(event)).map_err(|_| Stop::Asked);
-                    if run_job(&prepared, &job, &context, &emit).is_err() {
-                        return Ok(());
-                    }
-                    held = Some((job.dataset, prepared));
-                }
+            let loaded = match known {
+                Some((_, prepared)) => Ok(prepared),
+                None => load(&experiment, job.dataset, &store),
+            };
+            // Whoever started this process starts another one after an error.
+            let prepared = match loaded.and_then(|prepared| check(prepared, &mut job)) {
+                Ok(prepared) => prepared,
+                Err(reason) => return answer(Err(reason)),
+            };
+            let emit = |_: &_, event| answer(Ok(event)).map_err(|_| Stop::Asked);
+            if run_job(&prepared, &job, &context, &emit).is_err() {
+                return Ok(());
             }
+            held = Some((job.dataset, prepared));
         }
         Ok(())
     })
@@ -229,19 +226,16 @@ fn load(experiment: &Experiment, dataset: usize, store: &Store) -> Result<Prepar
     prepare(&Spec::of(experiment)?, store, &[], &|_| ()).map_err(|error| error.to_string())
 }
 
-/// Replaces the cells of a job by those of this process's plan, which has one dataset only.
-fn use_plan(prepared: &Prepared, job: &mut Job) -> Result<(), String> {
+/// Makes sure that the cells of a job are in this process's plan, which has one dataset only.
+fn check(prepared: Prepared, job: &mut Job) -> Result<Prepared, String> {
     if prepared.sources[0].is_none() {
         return Err("the data is no longer on this machine".to_owned());
     }
-    for cell in &mut job.cells {
-        let mut planned = prepared.plan.cells.iter();
-        let found = planned.find(|planned| planned.cell == cell.cell);
-        *cell = found
-            .cloned()
-            .ok_or("the data changed while the run was going on; run the same command again")?;
+    job.cells.iter_mut().for_each(|cell| cell.dataset = 0);
+    match job.cells.iter().all(|cell| prepared.plan.cells.contains(cell)) {
+        true => Ok(prepared),
+        false => Err("the data changed during the run; run the same command again".to_owned()),
     }
-    Ok(())
 }
 
 fn answer(answer: Answer) -> io::Result<()> {

@@ -52,13 +52,11 @@ impl Candidates {
 
     /// The parameters on which all points agree: all of them if nothing is tuned.
     pub fn settled(&self) -> Value {
-        let mut points = self.points.iter().map(|point| point.params.clone());
-        let mut settled = points.next().unwrap_or_default();
-        for point in points {
-            if let Some(agreed) = settled.as_object_mut() {
-                agreed.retain(|name, value| point.get(name) == Some(value));
-            }
-        }
+        let mut settled = self.points[0].params.clone();
+        let agree = |name: &String, value: &mut Value| {
+            self.points.iter().all(|point| point.params.get(name) == Some(value))
+        };
+        settled.as_object_mut().expect("parameters are a JSON object").retain(agree);
         settled
     }
 

@@ -4,11 +4,12 @@
 //! it says integer, `{name: {}}` for the bare name of a variant with options. A part with a problem
 //! comes out as null, and an item of a list as a whole.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::form::{Form, Keys, List, Variant};
+use super::form::Form;
 use super::node::{Entry, Kind, Node};
 use super::phrase::{did_you_mean, found, name_of, one_of};
 use super::problem::{Place, Problem};
@@ -32,33 +33,34 @@ impl<'a> Checker<'a> {
     /// Checks `node` and gives its normal form.
     pub fn value(&mut self, node: &'a Node, form: &'a Form) -> Value {
         match &node.kind {
-            Kind::Null if form.has_null => Value::Null,
-            Kind::Bool(value) if form.has_flag => json!(value),
-            Kind::Null | Kind::Bool(_) => self.mismatch(node, form),
+            Kind::Null if form.of_type("null").is_some() => Value::Null,
+            Kind::Bool(value) if form.of_type("boolean").is_some() => json!(value),
             Kind::Int(_) | Kind::Float(_) => self.number(node, form),
             Kind::Text(text) => self.text(node, text, form),
-            Kind::List(items) => match &form.list {
+            Kind::List(items) => match form.list() {
                 Some(list) => self.list(node, items, list),
                 None => self.mismatch(node, form),
             },
             Kind::Map(entries) => {
                 let entries = self.distinct(entries);
-                match (&form.map, form.range.as_deref().unwrap_or(form)) {
-                    (Some(keys), _) => self.map(node.at, &entries, keys),
-                    (None, form) if form.variants.iter().any(|one| one.content.is_some()) => {
+                match (form.of_type("object"), form.range.as_deref().unwrap_or(form)) {
+                    (Some(form), _) => self.map(node.at, &entries, form),
+                    (None, form) if form.variants().values().any(Option::is_some) => {
                         self.variant(node, &entries, form)
                     }
                     (None, form) => self.mismatch(node, form),
                 }
             }
+            Kind::Null | Kind::Bool(_) => self.mismatch(node, form),
         }
     }
 
-    fn below<T>(&mut self, step: Step<'a>, inner: impl FnOnce(&mut Self) -> T) -> T {
+    /// Checks a node below the current one.
+    fn below(&mut self, step: Step<'a>, node: &'a Node, form: &'a Form) -> Value {
         self.path.push(step);
-        let result = inner(self);
+        let value = self.value(node, form);
         self.path.pop();
-        result
+        value
     }
 
     fn report(&mut self, problem: Problem) -> Value {
@@ -73,11 +75,11 @@ impl<'a> Checker<'a> {
     }
 
     fn number(&mut self, node: &Node, form: &Form) -> Value {
-        if let Some(value) = form.number.as_ref().and_then(|limits| limits.number(&node.kind)) {
+        let number = form.number();
+        if let Some(value) = number.and_then(|form| form.value(&node.kind)) {
             return value;
         }
-        let exceeded = form.number.as_ref().and_then(|limits| limits.exceeded(&node.kind));
-        let expected = match (&node.kind, exceeded) {
+        let expected = match (&node.kind, number.and_then(|form| form.exceeded(&node.kind))) {
             (Kind::Float(value), _) if !value.is_finite() => "a finite number".into(),
             (_, Some(largest)) => format!("at most {largest}"),
             (_, None) => return self.mismatch(node, form),
@@ -87,19 +89,19 @@ impl<'a> Checker<'a> {
     }
 
     fn text(&mut self, node: &Node, text: &'a str, form: &'a Form) -> Value {
-        let named = form.named(text).map(|variant| &variant.content);
-        if let Some(keys) = named.and_then(|content| content.as_ref()?.map.as_ref()) {
-            let options = self.below(Step::Key(text), |inner| inner.map(node.at, &[], keys));
+        let (variants, string) = (form.variants(), form.of_type("string"));
+        let variant = variants.get(text).copied();
+        if let Some(options) = variant.flatten().and_then(|content| content.of_type("object")) {
+            self.path.push(Step::Key(text));
+            let options = self.map(node.at, &[], options);
+            self.path.pop();
             return json!({text: options});
         }
-        if named.is_some_and(Option::is_none)
-            || form.text.as_ref().is_some_and(|known| known.admits(text))
-        {
-            return json!(text);
-        }
-        match form.text.is_none() && !form.variants.is_empty() {
-            true => self.unknown(node.at, text, form),
-            false => self.mismatch(node, form),
+        match string {
+            _ if variant == Some(None) => json!(text),
+            Some(string) if string.admits(text) => json!(text),
+            None if !variants.is_empty() => self.unknown(node.at, text, form),
+            _ => self.mismatch(node, form),
         }
     }
 
@@ -111,11 +113,11 @@ impl<'a> Checker<'a> {
             [Step::Key("datasets"), Step::Index(_)] => format!("unknown dataset {}", name_of(name)),
             _ => format!("unknown value {} for {}", name_of(name), self.subject()),
         };
-        let help = closest(name, form.names()).map(did_you_mean);
+        let help = closest(name, form.variants().into_keys()).map(did_you_mean);
         self.report(Problem::new(at, format!("{what}, expected {expected}")).help(help))
     }
 
-    fn list(&mut self, node: &Node, items: &'a [Node], form: &'a List) -> Value {
+    fn list(&mut self, node: &Node, items: &'a [Node], form: &'a Form) -> Value {
         if let Some(expected) = form.wrong_length(items.len()) {
             let length = match items.len() {
                 0 => "an empty list".into(),
@@ -124,61 +126,58 @@ impl<'a> Checker<'a> {
             let message = format!("{} is {length}, expected {expected}", self.subject());
             self.report(Problem::new(node.at, message));
         }
-        let mut seen = HashSet::new();
-        let mut item = |inner: &mut Self, item: &'a Node| {
-            let before = inner.problems.len();
-            let value = inner.value(item, &form.items);
-            if form.is_unique && !value.is_null() && !seen.insert(value.to_string()) {
-                let message = format!("{} repeats the value {value}", inner.subject());
-                inner.report(Problem::new(item.at, message));
+        let of_items = form.items.as_deref().expect("a list has a schema of its items");
+        let (mut values, mut seen) = (Vec::new(), HashSet::new());
+        for (index, item) in items.iter().enumerate() {
+            let before = self.problems.len();
+            self.path.push(Step::Index(index));
+            let value = self.value(item, of_items);
+            if form.unique_items && !value.is_null() && !seen.insert(value.to_string()) {
+                let message = format!("{} repeats the value {value}", self.subject());
+                self.report(Problem::new(item.at, message));
             }
-            if inner.problems.len() > before { Value::Null } else { value }
-        };
-        let items = items.iter().enumerate();
-        items.map(|(at, node)| self.below(Step::Index(at), |inner| item(inner, node))).collect()
+            self.path.pop();
+            values.push(if self.problems.len() > before { Value::Null } else { value });
+        }
+        values.into()
     }
 
     /// The entries of a map without those whose key was given before.
     fn distinct(&mut self, entries: &'a [Entry]) -> Vec<&'a Entry> {
-        let mut distinct: Vec<&Entry> = Vec::with_capacity(entries.len());
-        let mut first: HashMap<&str, Place> = HashMap::new();
+        let mut distinct: IndexMap<&str, &Entry> = IndexMap::new();
         for entry in entries {
-            match first.get(entry.key.as_str()) {
-                None => {
-                    first.insert(&entry.key, entry.key_at);
-                    distinct.push(entry);
-                }
-                Some(&at) => {
-                    let name = name_of(&entry.key);
-                    let message =
-                        format!("the key {name} is given twice, first in line {}", at.line);
-                    self.report(Problem::new(entry.key_at, message).also(at, "first given here"));
-                }
+            if let Some(first) = distinct.get(entry.key.as_str()) {
+                let (name, at) = (name_of(&entry.key), first.key_at);
+                let message = format!("the key {name} is given twice, first in line {}", at.line);
+                self.report(Problem::new(entry.key_at, message).also(at, "first given here"));
+            } else {
+                distinct.insert(&entry.key, entry);
             }
         }
-        distinct
+        distinct.into_values().collect()
     }
 
     /// One of several externally tagged variants: a map with a single key.
     fn variant(&mut self, node: &Node, entries: &[&'a Entry], form: &'a Form) -> Value {
+        let variants = form.variants();
         let [entry] = entries else {
             let keys = counted(entries.len(), "key");
             let message = format!("{} has {keys}, expected exactly one", self.subject());
             let at = entries.get(1).map_or(node.at, |second| second.key_at);
-            let known = entries.first().filter(|first| form.content(&first.key).is_some());
-            let help = known.map(|first| {
-                let (key, name) = (&first.key, name_of(&first.key));
+            let known = entries.first().map(|first| first.key.as_str());
+            let known = known.filter(|key| variants.get(key).is_some_and(Option::is_some));
+            let help = known.map(|key| {
+                let name = name_of(key);
                 format!("to give options to {name}, indent them below it or write `{key}: {{...}}`")
             });
             return self.report(Problem::new(at, message).help(help));
         };
-        match form.named(&entry.key) {
-            Some(Variant { content: Some(content), .. }) => {
-                let options = |inner: &mut Self| inner.value(&entry.value, content);
-                let options = self.below(Step::Key(&entry.key), options);
+        match variants.get(entry.key.as_str()) {
+            Some(Some(content)) => {
+                let options = self.below(Step::Key(&entry.key), &entry.value, content);
                 json!({entry.key.as_str(): options})
             }
-            Some(Variant { content: None, .. }) => {
+            Some(None) => {
                 let name = name_of(&entry.key);
                 let message = format!("{name} takes no options, expected {name} alone");
                 self.report(Problem::new(entry.key_at, message))
@@ -187,22 +186,20 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn map(&mut self, at: Place, entries: &[&'a Entry], keys: &'a Keys) -> Value {
+    fn map(&mut self, at: Place, entries: &[&'a Entry], form: &'a Form) -> Value {
         let mut values = Map::new();
         let mut meant = Vec::new();
         for entry in entries {
-            match keys.get(&entry.key) {
-                None => meant.extend(self.unknown_key(entry, entries, keys)),
+            match form.key(&entry.key) {
+                None => meant.extend(self.unknown_key(entry, entries, form)),
                 Some(form) => {
-                    let value = |inner: &mut Self| inner.value(&entry.value, form);
-                    values.insert(entry.key.clone(), self.below(Step::Key(&entry.key), value));
+                    let value = self.below(Step::Key(&entry.key), &entry.value, form);
+                    values.insert(entry.key.clone(), value);
                 }
             }
         }
-        for key in &keys.required {
-            if values.contains_key(key) || meant.contains(&key.as_str()) {
-                continue;
-            }
+        let is_given = |key: &&String| values.contains_key(*key) || meant.contains(&key.as_str());
+        for key in form.required.iter().filter(|key| !is_given(key)) {
             let name = name_of(key);
             let message = match self.path.as_slice() {
                 [] => format!("the key {name} is missing"),
@@ -219,7 +216,7 @@ impl<'a> Checker<'a> {
         &mut self,
         entry: &Entry,
         siblings: &[&Entry],
-        keys: &'a Keys,
+        form: &'a Form,
     ) -> Option<&'a str> {
         let name = name_of(&entry.key);
         let what = match self.path.as_slice() {
@@ -232,13 +229,9 @@ impl<'a> Checker<'a> {
             }
             _ => format!("unknown key {name} in {}", self.subject()),
         };
-        let expected = match keys.names().next() {
-            Some(_) => one_of(keys.names()),
-            None => "none".into(),
-        };
-        let missing = keys.names().filter(|key| siblings.iter().all(|other| other.key != *key));
+        let missing = form.keys().filter(|key| siblings.iter().all(|other| other.key != *key));
         let meant = closest(&entry.key, missing);
-        let message = format!("{what}, expected {expected}");
+        let message = format!("{what}, expected {}", one_of(form.keys()));
         self.report(Problem::new(entry.key_at, message).help(meant.map(did_you_mean)));
         meant
     }
@@ -276,7 +269,8 @@ fn keys_of(keys: &[&str], owner: &str) -> String {
 
 fn mismatch_help(node: &Node, form: &Form) -> Option<String> {
     match &node.kind {
-        Kind::Text(text) if form.has_flag => {
+        Kind::Null | Kind::List(_) | Kind::Map(_) => None,
+        Kind::Text(text) if form.of_type("boolean").is_some() => {
             let truth = match text.to_lowercase().as_str() {
                 "yes" | "y" | "on" => Some("true"),
                 "no" | "n" | "off" => Some("false"),
@@ -284,17 +278,16 @@ fn mismatch_help(node: &Node, form: &Form) -> Option<String> {
             };
             truth.map(did_you_mean)
         }
-        Kind::Text(text) if form.number.is_some() => {
+        Kind::Text(text) if form.number().is_some() => {
             let number = text.trim().parse::<f64>().is_ok_and(f64::is_finite);
             number.then(|| "write the number without quotes".into())
         }
-        Kind::Null | Kind::List(_) | Kind::Map(_) => None,
         _ if form.expected() == "a list" => Some("put it in brackets to make it a list".into()),
-        Kind::Int(_) | Kind::Float(_) | Kind::Bool(_)
-            if form.text.is_some() && form.number.is_none() && form.variants.is_empty() =>
-        {
-            Some("put it in quotes to make it a string".into())
+        Kind::Text(_) => None,
+        Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) => {
+            let is_text = form.of_type("string").is_some() && form.number().is_none();
+            let is_only_text = is_text && form.variants().is_empty();
+            is_only_text.then(|| "put it in quotes to make it a string".into())
         }
-        _ => None,
     }
 }

@@ -4,9 +4,9 @@
 //! the types below and becomes an [`Experiment`], whose methods are configured once. So the schema in `docs/`
 //! cannot drift from what the program accepts.
 
+mod axis;
 mod candidates;
 mod check;
-mod factor;
 mod form;
 mod node;
 mod phrase;
@@ -14,7 +14,6 @@ mod problem;
 mod range;
 mod read;
 mod resolve;
-mod sample;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -22,13 +21,12 @@ mod tuning;
 mod types;
 
 pub use candidates::Candidates;
-pub use factor::{Factor, Pivoted};
 pub use problem::{Place, Problem, SpecError, SpecText};
 pub use read::load;
 pub use schema::{schema, schema_text};
 pub use types::{
-    Budget, Compare, Experiment, MethodSpec, Protocol, Recording, Rendering, Reproduces, Resources,
-    Search, Select, SelectBy, SelectOn, Slurm, Test,
+    Budget, Compare, Experiment, Factor, MethodSpec, Pivoted, Protocol, Recording, Rendering,
+    Reproduces, Resources, Search, Select, SelectBy, SelectOn, Slurm, Test,
 };
 
 pub use crate::data::{

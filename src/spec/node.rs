@@ -94,12 +94,8 @@ fn options() -> Options {
 }
 
 fn syntax(text: &str, error: &Error) -> Problem {
-    let at = match error.location() {
-        Some(location) if location.line() > 0 => {
-            Place::of_line(text, location.line(), location.column())
-        }
-        _ => Place::default(),
-    };
+    let at = error.location().filter(|location| location.line() > 0);
+    let at = at.map_or_else(Place::default, |at| Place::of_line(text, at.line(), at.column()));
     match error.without_snippet() {
         Error::MultipleDocuments { .. } => {
             Problem::new(at, "a second YAML document starts here, expected one experiment per file")

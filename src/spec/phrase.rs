@@ -29,10 +29,11 @@ pub(super) fn printable(text: &str) -> String {
     shown
 }
 
-/// "`a`", or "one of `a`, `b`".
+/// "`a`", or "one of `a`, `b`", or "none".
 pub(super) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.into_iter().map(name_of).collect();
     match names.as_slice() {
+        [] => "none".into(),
         [only] => only.clone(),
         _ => format!("one of {}", names.join(", ")),
     }

@@ -50,7 +50,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A spec of the same folder whose name, with or without its extension, is close to that of `path`.
+/// A spec of the same folder whose name, without its extension, is close to that of `path`.
 fn other_file(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|parent| *parent != Path::new(""));
     let folder = folder.unwrap_or(Path::new("."));
@@ -62,13 +62,11 @@ fn other_file(path: &Path) -> Option<String> {
     let is_spec = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
     let mut names: Vec<String> = names.filter(is_spec).collect();
     names.sort();
+    fn stem(name: &str) -> &str {
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+    }
     let wanted = path.file_name()?.to_string_lossy();
-    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
-    let stems: Vec<String> = names.iter().map(|name| stem(name)).collect();
-    let by_name = closest(&wanted, names.iter().map(String::as_str));
-    let found = by_name.or_else(|| {
-        let meant = closest(&stem(&wanted), stems.iter().map(String::as_str))?;
-        names.iter().map(String::as_str).find(|name| stem(name) == meant)
-    })?;
+    let meant = closest(stem(&wanted), names.iter().map(|name| stem(name)))?;
+    let found = names.iter().find(|name| stem(name) == meant)?;
     Some(did_you_mean(&path.with_file_name(found).display().to_string()))
 }

@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use super::DatasetSpec;
 use super::candidates::Candidates;
 use super::check::Checker;
-use super::form::Form;
 use super::node::Node;
 use super::phrase::{did_you_mean, name_of, one_of};
 use super::problem::{Place, Problem, SpecText};
-use super::schema::{FILES, LABEL, schema};
+use super::schema::{FILES, FORM, LABEL};
 use super::types::{Experiment, MethodSpec};
 use crate::paper;
 use crate::wording::{closest, counted};
@@ -20,13 +19,9 @@ use crate::wording::{closest, counted};
 /// The experiment that `text` describes, and the points of its methods. Entries in which there are problems are
 /// skipped, so that one run reports as much as can be known.
 pub(super) fn resolve(text: &SpecText) -> Result<(Experiment, Vec<Candidates>), Vec<Problem>> {
-    let schema = schema();
-    let definitions = schema["$defs"].as_object().expect("the schema has definitions");
-    let form = Form::of(&schema, definitions);
     let mut checker = Checker::default();
-    let mut value = checker.value(&text.root, &form);
-    let problems = checker.problems;
-    let mut resolver = Resolver { text, value: &value, form: &form, problems };
+    let mut value = checker.value(&text.root, &FORM);
+    let mut resolver = Resolver { text, value: &value, problems: checker.problems };
     let datasets = resolver.datasets();
     let (methods, candidates) = resolver.methods();
     let against = resolver.against(&methods);
@@ -35,22 +30,21 @@ pub(super) fn resolve(text: &SpecText) -> Result<(Experiment, Vec<Candidates>), 
     if !resolver.problems.is_empty() {
         return Err(resolver.problems);
     }
-    value["datasets"] = json!(datasets);
-    value["methods"] = json!(methods);
-    if let Some(against) = against {
-        value["compare"]["against"] = json!(against);
+    for resolved in ["datasets", "methods"] {
+        value[resolved] = json!([]);
     }
-    let experiment = serde_json::from_value(value).map_err(|error| {
+    let mut experiment: Experiment = serde_json::from_value(value).map_err(|error| {
         vec![text.problem(&[], format!("not a valid experiment: {error}"), None)]
     })?;
-    Ok((experiment, candidates))
+    if let (Some(compare), Some(against)) = (&mut experiment.compare, against) {
+        compare.against = against;
+    }
+    Ok((Experiment { datasets, methods, ..experiment }, candidates))
 }
 
 pub(super) struct Resolver<'a> {
     pub text: &'a SpecText,
     pub value: &'a Value,
-    /// Of a spec.
-    pub form: &'a Form,
     pub problems: Vec<Problem>,
 }
 
@@ -71,12 +65,12 @@ impl Entry<'_> {
 impl<'a> Resolver<'a> {
     /// The entries of the list under `key` without those that have a problem.
     fn entries(&self, list: &'a str) -> Vec<Entry<'a>> {
-        let values = self.value[list].as_array().map_or(&[][..], Vec::as_slice);
+        let values = self.value[list].as_array().into_iter().flatten().enumerate();
         let entry = |(index, value): (usize, &'a Value)| {
             let (name, options) = value.as_object()?.iter().next()?;
             Some(Entry { list, index: index.to_string(), name, options })
         };
-        values.iter().enumerate().filter_map(entry).collect()
+        values.filter_map(entry).collect()
     }
 
     /// Where an option of an entry is given, or an item of it; else where the entry is.
@@ -96,22 +90,22 @@ impl<'a> Resolver<'a> {
         for entry in self.entries("datasets") {
             let is_own = entry.name == FILES;
             let at = self.place(&entry, if is_own { &["name"] } else { &[] });
-            let dataset = match dataset(&entry) {
-                Ok(dataset) => dataset,
+            match dataset(&entry) {
+                Ok(dataset) => {
+                    let name = dataset.name();
+                    if let Some(&first) = places.get(&name) {
+                        let help = is_own.then(|| "give one of them another `name`".to_owned());
+                        let problem = same_name("datasets are called", &name, at, first);
+                        self.problems.push(problem.help(help));
+                    }
+                    places.entry(name).or_insert(at);
+                    datasets.push(dataset);
+                }
                 Err(error) => {
                     let message = format!("{} is not valid: {error}", name_of(entry.name));
                     self.problems.push(Problem::new(at, message));
-                    continue;
                 }
-            };
-            let name = dataset.name().into_owned();
-            if let Some(&first) = places.get(&name) {
-                let help = is_own.then(|| "give one of them another `name`".to_owned());
-                let problem = same_name("datasets are called", &name, at, first);
-                self.problems.push(problem.help(help));
             }
-            places.entry(name).or_insert(at);
-            datasets.push(dataset);
         }
         datasets
     }
@@ -124,21 +118,18 @@ impl<'a> Resolver<'a> {
         for entry in self.entries("methods") {
             let before = self.problems.len();
             let spec = self.method(&entry);
-            let points = match self.problems.len() == before {
-                true => self.candidates(&entry, &spec),
-                false => None,
-            };
+            let is_sound = self.problems.len() == before;
+            let points = if is_sound { self.candidates(&entry, &spec) } else { None };
             let label = spec.label.clone().unwrap_or_default();
             let (at, label_at) = (self.place(&entry, &[]), self.place(&entry, &[LABEL]));
-            specs.push(spec);
-            let same = points
-                .as_ref()
-                .and_then(|points| known.iter().find(|(.., other)| other.is_same(points)));
+            let is_same =
+                |other: &Candidates| points.as_ref().is_some_and(|own| own.is_same(other));
             if let Some(&first) = places.get(&label) {
-                let problem = same_name("methods are labelled", &label, label_at, first);
                 let help = "give one of them a `label` of its own".to_owned();
+                let problem = same_name("methods are labelled", &label, label_at, first);
                 self.problems.push(problem.help(help));
-            } else if let Some((first, theirs, _)) = same {
+            } else if let Some((first, theirs, _)) = known.iter().find(|(.., other)| is_same(other))
+            {
                 // Its cells would be the same cells, whatever it is labelled.
                 let (line, theirs) = (first.line, name_of(theirs));
                 let message = format!(
@@ -148,6 +139,7 @@ impl<'a> Resolver<'a> {
                 let help = "remove one of the two or change a parameter".to_owned();
                 self.problems.push(problem.help(help));
             }
+            specs.push(spec);
             places.entry(label.clone()).or_insert(label_at);
             known.extend(points.map(|points| (at, label, points)));
         }
@@ -156,13 +148,11 @@ impl<'a> Resolver<'a> {
 
     /// Refuses a table that the paper does not have.
     fn check_table(&mut self) {
-        let table = self.value["reproduces"]["table"].as_u64();
         // Tables of the appendix have no number that `reproduces` could name.
         let known = paper::tables().iter().map(|known| -> &str { &known.table });
         let known: Vec<&str> = known.filter(|table| table.parse::<u32>().is_ok()).collect();
-        if let Some(table) = table
-            && !known.contains(&table.to_string().as_str())
-        {
+        let table = self.value["reproduces"]["table"].as_u64().map(|table| table.to_string());
+        if let Some(table) = table.filter(|table| !known.contains(&table.as_str())) {
             let expected = one_of(known);
             let message = format!(
                 "`reproduces.table` is {table}, which is no table of the paper known here, expected {expected}"
@@ -174,26 +164,21 @@ impl<'a> Resolver<'a> {
     /// The label of the method to compare with.
     fn against(&mut self, methods: &[MethodSpec]) -> Option<String> {
         let against = self.value["compare"]["against"].as_str()?;
-        if !self.has_all_methods() {
-            return None;
-        }
-        let labels = || methods.iter().filter_map(|method| method.label.as_ref());
-        if labels().any(|label| label == against) {
+        if !self.has_all_methods() || labels(methods).any(|label| label == against) {
             return Some(against.to_owned());
         }
-        let meant: Vec<_> = methods.iter().filter(|method| method.method == against).collect();
+        let named = |method: &&MethodSpec| method.method == against;
+        let meant: Vec<&str> = labels(methods.iter().filter(named)).collect();
         let (which, expected, help) = match meant.as_slice() {
-            [only] => return only.label.clone(),
+            [label] => return Some((*label).to_owned()),
             [] => {
-                let names = || methods.iter().map(|method| method.method.as_str());
-                let mut known: Vec<&str> = names().collect();
+                let mut known: Vec<&str> = names(methods).collect();
                 known.dedup();
-                let meant = closest(against, names().chain(labels().map(String::as_str)));
+                let meant = closest(against, names(methods).chain(labels(methods)));
                 ("is no method of this experiment".into(), known, meant.map(did_you_mean))
             }
-            several => {
-                let labels = several.iter().filter_map(|method| method.label.as_deref());
-                (format!("stands for {}", counted(several.len(), "method")), labels.collect(), None)
+            labels => {
+                (format!("stands for {}", counted(labels.len(), "method")), meant.clone(), None)
             }
         };
         let (against, expected) = (name_of(against), one_of(expected));
@@ -205,24 +190,28 @@ impl<'a> Resolver<'a> {
     /// Every method that is to be submitted apart is one of the experiment's.
     fn check_slurm(&mut self, methods: &[MethodSpec]) {
         let named = self.text.root.get("slurm").and_then(|slurm| slurm.get("methods"));
-        if !self.has_all_methods() {
-            return;
-        }
-        let labels = methods.iter().filter_map(|method| method.label.as_deref());
-        let names = methods.iter().map(|method| method.method.as_str()).chain(labels);
-        let known: BTreeSet<&str> = names.clone().collect();
-        let entries = named.map_or(&[][..], Node::entries).iter();
-        for entry in entries.filter(|entry| !known.contains(entry.key.as_str())) {
+        let entries = named.filter(|_| self.has_all_methods()).map_or(&[][..], Node::entries);
+        let known: BTreeSet<&str> = names(methods).chain(labels(methods)).collect();
+        for entry in entries.iter().filter(|entry| !known.contains(entry.key.as_str())) {
             let message = format!(
                 "`slurm.methods` names {}, which is no method of this experiment, expected {}",
                 name_of(&entry.key),
                 one_of(known.iter().copied())
             );
             // Of a name and a label that are equally close, the name.
-            let meant = closest(&entry.key, names.clone()).map(did_you_mean);
-            self.problems.push(Problem::new(entry.key_at, message).help(meant));
+            let meant = closest(&entry.key, names(methods).chain(labels(methods)));
+            let problem = Problem::new(entry.key_at, message).help(meant.map(did_you_mean));
+            self.problems.push(problem);
         }
     }
+}
+
+fn names(methods: &[MethodSpec]) -> impl Iterator<Item = &str> {
+    methods.iter().map(|method| method.method.as_str())
+}
+
+fn labels<'a>(methods: impl IntoIterator<Item = &'a MethodSpec>) -> impl Iterator<Item = &'a str> {
+    methods.into_iter().filter_map(|method| method.label.as_deref())
 }
 
 /// Two entries of one name; `are` is "datasets are called" or alike.
@@ -233,10 +222,7 @@ fn same_name(are: &str, name: &str, at: Place, first: Place) -> Problem {
 
 fn dataset(entry: &Entry<'_>) -> Result<DatasetSpec, serde_json::Error> {
     // Nothing after the name is no option.
-    let options = match entry.options {
-        Value::Null => json!({}),
-        options => options.clone(),
-    };
+    let options = if entry.options.is_null() { json!({}) } else { entry.options.clone() };
     if entry.name == FILES {
         return serde_json::from_value(options).map(DatasetSpec::Files);
     }

@@ -4,11 +4,14 @@
 //! The same schema validates specs here and completes them in editors. Methods and datasets are
 //! externally tagged: `svm`, or `svm: {c: 1}`. Every scalar parameter also takes a list or a range.
 
+use std::sync::LazyLock;
+
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::form::{Form, tag};
+use super::form::Form;
 use super::types::Experiment;
 use super::{DatasetOptions, FilesSpec};
 use crate::data::registry;
@@ -19,41 +22,31 @@ pub(super) const FILES: &str = "files";
 /// The parameter that every method takes.
 pub(super) const LABEL: &str = "label";
 
+/// The form of a spec.
+pub(super) static FORM: LazyLock<Form> = LazyLock::new(|| {
+    let schema = schema();
+    Form::of(&schema, schema["$defs"].as_object().expect("the schema has definitions"))
+});
+
 /// The JSON schema of a spec.
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let options = generator.subschema_for::<DatasetOptions>().to_value();
-    let files = generator.subschema_for::<FilesSpec>().to_value();
-    let head = generator.settings().meta_schema.clone();
-    let mut schema = object(json!({"$schema": head, "title": "Experiment", "description": ""}));
-    schema.extend(object(Experiment::json_schema(&mut generator).to_value()));
-    // The place of the methods is before their own definitions.
-    let common =
-        [("Range", range()), ("Dataset", datasets(&options, &files)), ("Method", Value::Null)];
-    let common = common.into_iter().map(|(name, common)| (name.to_owned(), common));
-    generator.definitions_mut().extend(common);
+    let datasets = datasets(&mut generator);
     let methods: Vec<Value> = METHODS.iter().map(|entry| method(entry, &mut generator)).collect();
-    let mut definitions = generator.take_definitions(true);
-    definitions["Method"] = json!({"oneOf": methods});
-    for (key, item) in [("datasets", "Dataset"), ("methods", "Method")] {
-        schema["properties"][key]["items"] = json!({"$ref": format!("#/$defs/{item}")});
-    }
-    schema.insert("$defs".to_owned(), definitions.clone().into());
-    let mut schema = Value::Object(schema);
-    allow_bare_names(&mut schema, &definitions);
-    schema
+    let entries =
+        [("Range", range()), ("Dataset", datasets), ("Method", json!({"oneOf": methods}))];
+    let entries = entries.into_iter().map(|(name, schema)| (name.to_owned(), schema));
+    generator.definitions_mut().extend(entries);
+    let mut schema = generator.into_root_schema_for::<Experiment>();
+    let definitions = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
+    RecursiveTransform(|schema: &mut Schema| allow_bare_names(schema, &definitions))
+        .transform(&mut schema);
+    schema.to_value()
 }
 
 /// The schema as text, the way it is kept in `docs/`.
 pub fn schema_text() -> String {
     format!("{:#}\n", schema())
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
 }
 
 /// An entry with options. That its name alone will do is added by [`allow_bare_names`].
@@ -68,18 +61,19 @@ fn named(name: &str, title: &str, about: &str, options: Value) -> Value {
     })
 }
 
-fn datasets(options: &Value, files: &Value) -> Value {
-    let options = json!({"anyOf": [options, {"type": "null"}]});
+fn datasets(generator: &mut SchemaGenerator) -> Value {
+    let options = generator.subschema_for::<Option<DatasetOptions>>().to_value();
     let registered = registry::all().iter().map(|dataset| &dataset.manifest);
     let registered = registered.map(|set| named(&set.name, &set.name, &set.title, options.clone()));
-    let files = named(FILES, FILES, "A dataset of the user's own.", files.clone());
+    let files = generator.subschema_for::<FilesSpec>().to_value();
+    let files = named(FILES, FILES, "A dataset of the user's own.", files);
     json!({"oneOf": registered.chain([files]).collect::<Vec<_>>()})
 }
 
 /// A method with its parameters: a label, and lists and ranges where they can be tuned.
 fn method(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
     let info = &entry.info;
-    let mut schema = entry.json_schema(generator);
+    let schema = entry.json_schema(generator);
     let mut properties = json!({
         LABEL: {
             "type": "string",
@@ -87,8 +81,8 @@ fn method(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
             "description": format!("Name in tables; `{}` if left out.", info.title),
         },
     });
-    for (name, property) in object(schema["properties"].take()) {
-        properties[name] = tunable(property, generator.definitions());
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        properties[name] = tunable(property.clone(), generator.definitions());
     }
     let parameters = json!({
         // `- svm:` with nothing after the colon is `- svm`.
@@ -103,7 +97,7 @@ fn method(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
 /// A parameter that may be a list of values to choose among, unless it is a list itself, or a range of numbers.
 fn tunable(mut plain: Value, definitions: &Map<String, Value>) -> Value {
     let form = Form::of(&plain, definitions);
-    if form.list.is_some() {
+    if form.list().is_some() {
         return plain;
     }
     let mut whole = Map::new();
@@ -112,7 +106,7 @@ fn tunable(mut plain: Value, definitions: &Map<String, Value>) -> Value {
         whole.extend(text.map(|text| (annotation.to_owned(), text)));
     }
     let list = json!({"type": "array", "items": plain, "minItems": 1, "uniqueItems": true});
-    let range = form.number.map(|_| json!({"$ref": "#/$defs/Range"}));
+    let range = form.number().map(|_| json!({"$ref": "#/$defs/Range"}));
     let union: Vec<Value> = [plain, list].into_iter().chain(range).collect();
     whole.insert("anyOf".to_owned(), union.into());
     Value::Object(whole)
@@ -139,28 +133,21 @@ fn range() -> Value {
     })
 }
 
-/// Lets the bare name of a variant stand for the variant with default options, everywhere.
-fn allow_bare_names(schema: &mut Value, definitions: &Map<String, Value>) {
-    let inner = match schema {
-        Value::Object(object) => {
-            if let Some(Value::Array(variants)) = object.get_mut("oneOf") {
-                let known: Vec<&Value> = variants.iter().map(|variant| &variant["const"]).collect();
-                let bare = variants.iter().filter_map(|variant| bare(variant, definitions));
-                let bare = bare.filter(|bare| !known.contains(&&bare["const"]));
-                let bare: Vec<Value> = bare.collect();
-                variants.splice(0..0, bare);
-            }
-            object.values_mut().collect::<Vec<_>>()
-        }
-        Value::Array(items) => items.iter_mut().collect(),
-        _ => Vec::new(),
-    };
-    inner.into_iter().for_each(|inner| allow_bare_names(inner, definitions));
+/// Lets the bare name of a variant stand for the variant with default options.
+fn allow_bare_names(schema: &mut Schema, definitions: &Map<String, Value>) {
+    if let Some(Value::Array(variants)) = schema.get_mut("oneOf") {
+        let known: Vec<&Value> = variants.iter().map(|variant| &variant["const"]).collect();
+        let bare = variants.iter().filter_map(|variant| bare(variant, definitions));
+        let bare = bare.filter(|bare| !known.contains(&&bare["const"]));
+        let bare: Vec<Value> = bare.collect();
+        variants.splice(0..0, bare);
+    }
 }
 
 fn bare(variant: &Value, definitions: &Map<String, Value>) -> Option<Value> {
-    let (name, options) = tag(variant)?;
-    if !Form::of(options, definitions).map?.required.is_empty() {
+    let form = Form::of(variant, definitions);
+    let (name, options) = form.tag()?;
+    if !options.of_type("object")?.required.is_empty() {
         return None;
     }
     let mut bare = json!({"type": "string", "const": name});

@@ -1,16 +1,13 @@
 //! Parameters of a method: single values, values to choose among, and the points these make.
 
-use serde_json::{Map, Value};
-
+use super::axis::{self, Axis, NO_STEP};
 use super::candidates::Candidates;
-use super::form::Form;
 use super::node::Kind;
 use super::phrase::name_of;
 use super::problem::Problem;
-use super::range::{MOST_POINTS, expand};
+use super::range::MOST_POINTS;
 use super::resolve::{Entry, Resolver};
-use super::sample::{self, Axis};
-use super::schema::LABEL;
+use super::schema::{FORM, LABEL};
 use super::types::{MethodSpec, Search, default_seed};
 use crate::methods::{self, ConfigureError};
 use crate::wording::counted;
@@ -19,29 +16,21 @@ use npsvc::{BadParameter, Seed};
 impl Resolver<'_> {
     /// The parameters of an entry, ranges expanded and points drawn.
     pub(super) fn method(&mut self, entry: &Entry<'_>) -> MethodSpec {
-        let title = methods::find(entry.name).map(|known| known.info.title.to_owned());
-        let mut spec = MethodSpec {
-            method: entry.name.to_owned(),
-            label: title,
-            fixed: Map::new(),
-            tuned: Vec::new(),
-            sampled: Vec::new(),
-        };
-        let search = serde_json::from_value(self.value["select"]["search"].clone());
-        let search: Search = search.unwrap_or_default();
-        let methods = self.form.key("methods").and_then(|methods| methods.list.as_ref());
-        let form = methods.and_then(|methods| methods.items.content(entry.name));
+        let mut spec = MethodSpec { method: entry.name.to_owned(), ..MethodSpec::default() };
+        spec.label = methods::find(entry.name).map(|known| known.info.title.to_owned());
+        let search: Search =
+            serde_json::from_value(self.value["select"]["search"].clone()).unwrap_or_default();
+        let methods = FORM.key("methods").and_then(|methods| methods.list()?.items.as_deref());
+        let form = methods.and_then(|methods| methods.variants()[entry.name]?.of_type("object"));
         let mut axes: Vec<(&str, Axis<'_>)> = Vec::new();
         for (name, value) in entry.options.as_object().into_iter().flatten() {
-            let Some(form) = form.and_then(|form| form.key(name)) else {
-                continue;
-            };
+            let form = form.and_then(|form| form.key(name)).expect("a parameter of the schema");
             if name == LABEL {
                 spec.label = value.as_str().map(str::to_owned);
                 continue;
             }
-            match axis(value, form, search) {
-                Err((wrong, help)) => self.bad_range(entry, name, &wrong, help),
+            match Axis::of(value, form, search) {
+                Err(wrong) => self.bad_range(entry, name, &wrong),
                 Ok(Axis::List(values)) if values.len() == 1 => {
                     spec.fixed.extend(values.into_iter().map(|value| (name.clone(), value)));
                 }
@@ -53,17 +42,18 @@ impl Resolver<'_> {
         }
         let seed = self.value["seed"].as_u64().unwrap_or_else(default_seed);
         let seed = Seed::root(seed).child("search").child(entry.name);
-        match sample::points(search, &axes, &seed) {
+        match axis::points(search, &axes, &seed) {
             Ok(points) => spec.sampled = points,
-            Err((name, wrong)) => self.bad_range(entry, name, &wrong, None),
+            Err((name, wrong)) => self.bad_range(entry, name, &wrong),
         }
         spec
     }
 
-    fn bad_range(&mut self, entry: &Entry<'_>, name: &str, wrong: &str, help: Option<&str>) {
+    fn bad_range(&mut self, entry: &Entry<'_>, name: &str, wrong: &str) {
         let message = format!("the range of {} {wrong}", entry.subject(name));
-        let problem = Problem::new(self.place(entry, &[name]), message);
-        self.problems.push(problem.help(help.map(str::to_owned)));
+        let help = "or draw points from it with `select: {search: {random: {budget: 20}}}`";
+        let help = (wrong == NO_STEP).then(|| help.to_owned());
+        self.problems.push(Problem::new(self.place(entry, &[name]), message).help(help));
     }
 
     /// Checks that tuned parameters can be chosen, and that every point is allowed.
@@ -72,39 +62,39 @@ impl Resolver<'_> {
         entry: &Entry<'_>,
         spec: &MethodSpec,
     ) -> Option<Candidates> {
-        let grid = spec.tuned.first().map(|(name, values)| (name, values.len()));
-        let drawn = spec.sampled.first().and_then(|point| point.keys().next());
-        if let Some((name, values)) = grid.or(drawn.map(|name| (name, spec.sampled.len()))) {
+        let drawn = spec.sampled.iter().flat_map(|point| point.keys());
+        let drawn = drawn.map(|name| (name, spec.sampled.len()));
+        let mut tuned = spec.tuned.iter().map(|(name, values)| (name, values.len())).chain(drawn);
+        if let Some((name, values)) = tuned.next() {
+            let (at, points) = (self.place(entry, &[name]), spec.points());
             let selected = self.text.root.get("select");
             if selected.is_none_or(|select| matches!(select.kind, Kind::Null)) {
                 let (subject, values) = (entry.subject(name), counted(values, "value"));
                 let message = format!("{subject} has {values}, but nothing says how to choose one");
                 let help = "add `select: {by: cross-validation, folds: 5}`".to_owned();
-                self.problems.push(Problem::new(self.place(entry, &[name]), message).help(help));
+                self.problems.push(Problem::new(at, message).help(help));
             }
-            let points = spec.points();
             if points > MOST_POINTS {
                 let method = name_of(entry.name);
                 let message = format!(
                     "{method} has a grid of {points} points, expected at most {MOST_POINTS}"
                 );
-                self.problems.push(Problem::new(self.place(entry, &[name]), message));
+                self.problems.push(Problem::new(at, message));
                 return None;
             }
         }
         let refused = match Candidates::new(methods::find(entry.name)?, spec) {
             Ok(candidates) => return Some(candidates),
-            Err((index, ConfigureError::Range(bad))) => {
-                let BadParameter { parameter, found, expected } = &bad;
-                let message =
-                    format!("{} is {found}, expected {expected}", entry.subject(parameter));
+            Err((index, ConfigureError::Range(BadParameter { parameter, found, expected }))) => {
+                let subject = entry.subject(&parameter);
                 // The item of a list that makes the point bad, or the parameter.
-                let value = spec.point(index).get(parameter).cloned();
-                let values = spec.tuned.iter().find(|(name, _)| name == parameter);
+                let value = spec.point(index).remove(&parameter);
+                let values = spec.tuned.iter().find(|(name, _)| *name == parameter);
                 let mut values = values.into_iter().flat_map(|(_, values)| values);
                 let item = values.position(|other| Some(other) == value.as_ref());
                 let item = item.map_or_else(String::new, |item| item.to_string());
-                Problem::new(self.place(entry, &[parameter, &item]), message)
+                let message = format!("{subject} is {found}, expected {expected}");
+                Problem::new(self.place(entry, &[&parameter, &item]), message)
             }
             Err((_, ConfigureError::Shape(error))) => {
                 let message = format!("{} is not valid: {error}", name_of(entry.name));
@@ -114,45 +104,4 @@ impl Resolver<'_> {
         self.problems.push(refused);
         None
     }
-}
-
-/// The values that a parameter is given as: one, a list, or a range `{scale: [first, last, step]}`. A range
-/// without a step stays one, and points are drawn from it. Else what is wrong with the range, and what would help.
-fn axis<'a>(
-    value: &'a Value,
-    form: &'a Form,
-    search: Search,
-) -> Result<Axis<'a>, (String, Option<&'static str>)> {
-    let range = match value {
-        Value::Array(values) if form.is_tuned => return Ok(Axis::List(values.clone())),
-        Value::Object(range) if form.range.is_some() => range.iter().next(),
-        _ => None,
-    };
-    let Some((scale, bounds)) = range else {
-        return Ok(Axis::List(vec![value.clone()]));
-    };
-    let bounds = bounds.as_array().into_iter().flatten();
-    let bounds: Vec<f64> = bounds.filter_map(Value::as_f64).collect();
-    let axis = match *bounds.as_slice() {
-        [first, last] if search != Search::Grid => {
-            // Checked as a range of two values, so that the ends are said to be wrong in the same words.
-            let step = if last > first { last - first } else { 1.0 };
-            expand(scale, [first, last, step]).map(|_| Axis::Range { scale, first, last, form })
-        }
-        [first, last, step] => expand(scale, [first, last, step]).and_then(|numbers| {
-            let values = numbers.into_iter().map(|number| typed(number, form));
-            Ok(Axis::List(values.collect::<Result<_, _>>()?))
-        }),
-        _ => {
-            let help = "or draw points from it with `select: {search: {random: {budget: 20}}}`";
-            return Err(("has no step, expected first, last and step".to_owned(), Some(help)));
-        }
-    };
-    axis.map_err(|wrong| (wrong, None))
-}
-
-/// A number of a range in the type of its parameter.
-pub(super) fn typed(number: f64, form: &Form) -> Result<Value, String> {
-    let value = form.number.as_ref().and_then(|limits| limits.number(&Kind::Float(number)));
-    value.ok_or_else(|| format!("holds {number}, expected {}", form.expected()))
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use npsvc::Kernel;
+use npsvc::params::Range;
+use npsvc::{Kernel, Shape, Storage};
 
-use super::factor::Factor;
 use crate::data::{DatasetSpec, Splits};
+use crate::methods::{is_default, spec_parameters};
 
 /// An experiment: which methods on which datasets, how split, selected, compared and rendered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +36,7 @@ pub struct Experiment {
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub seed: u64,
     /// Registered datasets by name, with options if need be, or files of one's own.
-    #[schemars(with = "Vec<Value>", length(min = 1))]
+    #[schemars(with = "Vec<Value>", length(min = 1), extend("items" = {"$ref": "#/$defs/Dataset"}))]
     pub datasets: Vec<DatasetSpec>,
     /// The outer splits, the same for every method.
     #[serde(default)]
@@ -51,7 +52,7 @@ pub struct Experiment {
     #[serde(default, skip_serializing_if = "Factor::is_full")]
     pub factor: Factor,
     /// Methods by name, with parameters if need be. A list or a range of values is tuned.
-    #[schemars(with = "Vec<Value>", length(min = 1))]
+    #[schemars(with = "Vec<Value>", length(min = 1), extend("items" = {"$ref": "#/$defs/Method"}))]
     pub methods: Vec<MethodSpec>,
     /// How to choose parameters that are given as lists or ranges.
     #[serde(default)]
@@ -75,15 +76,13 @@ pub struct Experiment {
 impl Experiment {
     /// Whether parameters are chosen on validation samples.
     pub fn chooses_on_validation(&self) -> bool {
-        let select = self.select.as_ref();
-        select.is_some_and(|select| select.on == SelectOn::Validation)
+        self.select.as_ref().is_some_and(|select| select.on == SelectOn::Validation)
     }
 
     /// Whether parameters are chosen once per dataset: on request, or because all trainings on its own
     /// split make the same choice.
     pub fn chooses_once(&self) -> bool {
-        let select = self.select.as_ref();
-        select.is_some_and(|select| select.once || self.splits.seeds > 1)
+        self.select.as_ref().is_some_and(|select| select.once || self.splits.seeds > 1)
     }
 }
 
@@ -97,6 +96,42 @@ fn default_jitter() -> f64 {
 
 fn default_render() -> Vec<Rendering> {
     vec![Rendering::Table, Rendering::Figures, Rendering::Report]
+}
+
+/// How the training kernel matrix is held.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Factor {
+    /// All of it, n x n.
+    #[default]
+    Full,
+    /// A pivoted partial Cholesky factor, n x rank.
+    Pivoted(Pivoted),
+}
+
+impl Factor {
+    pub fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
+
+    /// The storage with this jitter, which a factor does not have.
+    pub fn storage(&self, jitter: f64) -> Storage {
+        match *self {
+            Self::Full => Storage::Full { jitter },
+            Self::Pivoted(Pivoted { rank, tolerance }) => Storage::Pivoted { rank, tolerance },
+        }
+    }
+}
+
+spec_parameters! {
+    /// Where a pivoted factor ends.
+    pub struct Pivoted {
+        /// Largest number of columns; none means as many as the tolerance asks for.
+        #[schemars(range(min = 1))]
+        rank: Option<usize> = None;
+        /// The factor ends when the error's trace is below this, relative to that of the kernel matrix.
+        tolerance: f64 = 1e-6, Range::Below(0.0, 1.0);
+    }
 }
 
 /// A table of the paper.
@@ -119,7 +154,7 @@ pub enum Protocol {
 }
 
 /// A method with its parameters; each may be one value, a list or a range.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MethodSpec {
     pub method: String,
     /// Name in tables; the method's title if left out. Always present once loaded.
@@ -161,42 +196,39 @@ impl MethodSpec {
     }
 }
 
-/// How tuned parameters are chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Select {
-    /// The criterion.
-    pub by: SelectBy,
-    /// Folds of the inner cross-validation.
-    #[schemars(range(min = 2, max = 100))]
-    pub folds: usize,
-    /// The samples that selection sees.
-    pub on: SelectOn,
-    /// Cross-validate on a stratified part of this many training samples.
-    #[schemars(range(min = 10))]
-    pub subsample: Option<usize>,
-    /// Choose once per dataset, on the first split's training samples, instead of once per split.
-    /// Other splits test on some of these samples, so results carry a warning.
-    pub once: bool,
-    /// Which points are tried.
-    #[serde(skip_serializing_if = "Search::is_grid")]
-    pub search: Search,
-    /// Successive halving: drop the worse half of the points after every fold. Results carry a note.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub halving: bool,
+spec_parameters! {
+    /// How tuned parameters are chosen.
+    pub struct Select {
+        /// The criterion.
+        by: SelectBy = SelectBy::CrossValidation;
+        /// Folds of the inner cross-validation.
+        folds: usize = 5, Range::Within(2.0, 100.0);
+        /// The samples that selection sees.
+        on: SelectOn = SelectOn::Training;
+        /// Cross-validate on a stratified part of this many training samples.
+        #[schemars(range(min = 10))]
+        subsample: Option<usize> = None;
+        /// Choose once per dataset, on the first split's training samples, instead of once per split.
+        /// Other splits test on some of these samples, so results carry a warning.
+        once: bool = false;
+        /// Which points are tried.
+        #[serde(skip_serializing_if = "is_default")]
+        search: Search = Search::Grid;
+        /// Successive halving: drop the worse half of the points after every fold. Results carry a note.
+        #[serde(skip_serializing_if = "is_default")]
+        halving: bool = false;
+    }
 }
 
-impl Default for Select {
-    fn default() -> Self {
-        Self {
-            by: SelectBy::CrossValidation,
-            folds: 5,
-            on: SelectOn::Training,
-            subsample: None,
-            once: false,
-            search: Search::Grid,
-            halving: false,
+impl Select {
+    /// The smallest training set on which points are compared, of a split's training set of this shape.
+    pub fn shape(&self, shape: Shape) -> Shape {
+        if self.on != SelectOn::Training {
+            return shape;
         }
+        let n = self.subsample.map_or(shape.n, |size| size.min(shape.n));
+        let n = n - n.div_ceil(self.folds);
+        Shape { n, rank: shape.rank.map(|rank| rank.min(n)), ..shape }
     }
 }
 
@@ -211,12 +243,6 @@ pub enum Search {
     Random(Budget),
     /// Points drawn at random, but evenly spread over every parameter's values.
     LatinHypercube(Budget),
-}
-
-impl Search {
-    fn is_grid(&self) -> bool {
-        *self == Self::Grid
-    }
 }
 
 /// How many points are tried.
@@ -256,7 +282,13 @@ pub struct Compare {
     pub against: String,
     /// Significance levels, each between 0 and 1.
     #[serde(default = "default_levels")]
-    #[schemars(schema_with = "levels_schema")]
+    #[schemars(
+        length(min = 1),
+        extend(
+            "items" = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+            "uniqueItems" = true
+        )
+    )]
     pub levels: Vec<f64>,
     /// The tests to run.
     #[serde(default = "default_tests")]
@@ -266,15 +298,6 @@ pub struct Compare {
 
 fn default_levels() -> Vec<f64> {
     vec![0.05, 0.1]
-}
-
-fn levels_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        "minItems": 1,
-        "uniqueItems": true,
-    })
 }
 
 fn default_tests() -> Vec<Test> {
@@ -313,23 +336,6 @@ pub enum Rendering {
     CriticalDifference,
     /// `report.html`, one page with everything.
     Report,
-}
-
-impl Rendering {
-    /// Whether `wanted` asks for `file`, a path in the results folder with `/` between folders. What
-    /// is no rendering but data, such as `cells.parquet`, is always written.
-    pub fn asks_for(wanted: &[Self], file: &str) -> bool {
-        let kinds: &[Self] = match file.split_once('/') {
-            Some(("figures", figure)) if figure.starts_with("critical-difference.") => {
-                &[Self::Figures, Self::CriticalDifference]
-            }
-            Some(("figures", _)) => &[Self::Figures],
-            None if file.starts_with("table.") => &[Self::Table],
-            None if file == "report.html" => &[Self::Report],
-            _ => return true,
-        };
-        kinds.iter().any(|kind| wanted.contains(kind))
-    }
 }
 
 /// What a Slurm cluster is asked for; options of `npsvcpp submit` come before it.

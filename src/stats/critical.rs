@@ -6,8 +6,7 @@
 //! CD = q sqrt(k (k + 1) / (6 N)),    q = (quantile of the studentized range, k, infinity) / sqrt(2).
 //! ```
 //!
-//! Ranks cannot be further apart than `k - 1`, so with few datasets no outcome at all may be
-//! significant. [`CriticalDifference::largest`] and [`CriticalDifference::smallest_p`] say so.
+//! Ranks cannot be further apart than `k - 1`, so with few datasets no outcome at all may be significant.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
@@ -33,38 +32,27 @@ impl CriticalDifference {
     }
 
     /// The largest distance two average ranks can have.
-    pub fn largest(&self) -> f64 {
-        (self.methods - 1) as f64
+    pub fn largest(&self) -> usize {
+        self.methods - 1
     }
 
-    /// Whether any outcome could be significant.
-    pub fn can_show_anything(&self) -> bool {
-        self.difference < self.largest()
-    }
-
-    /// The smallest p a signed-rank test of two methods over these datasets can have: every
-    /// difference has the same sign, `2 / 2^N`.
-    pub fn smallest_p(&self) -> f64 {
-        2.0_f64.powi(1 - i32::try_from(self.datasets).unwrap_or(i32::MAX)).min(1.0)
-    }
-
-    /// The same after Holm's adjustment, for the best of all pairs.
-    pub fn smallest_adjusted_p(&self) -> f64 {
-        let pairs = (self.methods * (self.methods - 1) / 2) as f64;
-        (pairs * self.smallest_p()).min(1.0)
+    /// The smallest p that a signed-rank test of two methods over `datasets` can have, after Holm's adjustment for all
+    /// pairs: every difference has the same sign, `2 / 2^datasets`.
+    pub fn smallest_adjusted_p(&self, datasets: usize) -> f64 {
+        let pairs = self.methods * self.largest() / 2;
+        (pairs as f64 * 0.5_f64.powf(datasets as f64 - 1.0)).min(1.0)
     }
 
     /// How many datasets it takes until the best of all pairs can be significant after Holm.
     pub fn datasets_needed(&self) -> usize {
-        let pairs = (self.methods * (self.methods - 1) / 2) as f64;
-        (1..64).find(|&n| pairs * 2.0_f64.powi(1 - n) < self.level).unwrap_or(64) as usize
+        (1..64).find(|n| self.smallest_adjusted_p(*n) < self.level).unwrap_or(64)
     }
 }
 
 /// The quantile of the range of `k` standard normal values, `P(range <= q) = probability`.
 ///
 /// `None` for fewer than two values or a probability outside 0 to 1.
-pub fn studentized_range(probability: f64, k: usize) -> Option<f64> {
+fn studentized_range(probability: f64, k: usize) -> Option<f64> {
     if k < 2 || !(probability > 0.0 && probability < 1.0) {
         return None;
     }
@@ -123,13 +111,12 @@ mod tests {
     fn few_datasets_cannot_show_anything() {
         let table2 = CriticalDifference::new(6, 6, 0.05).unwrap();
         assert!((table2.difference - 3.078).abs() < 1e-3);
-        assert!(table2.can_show_anything());
-        assert_eq!(table2.smallest_p(), 0.03125);
-        assert_eq!(table2.smallest_adjusted_p(), 0.46875);
+        assert!(table2.difference < table2.largest() as f64);
+        assert_eq!(table2.smallest_adjusted_p(6), 15.0 * 0.03125);
         assert_eq!(table2.datasets_needed(), 10);
         let two = CriticalDifference::new(4, 2, 0.05).unwrap();
-        assert!(!two.can_show_anything());
-        assert_eq!(two.smallest_adjusted_p(), 1.0);
+        assert!(two.difference > two.largest() as f64);
+        assert_eq!(two.smallest_adjusted_p(2), 1.0);
         assert_eq!(CriticalDifference::new(1, 5, 0.05), None);
         assert_eq!(CriticalDifference::new(4, 0, 0.05), None);
         assert_eq!(CriticalDifference::new(4, 3, 0.0), None);

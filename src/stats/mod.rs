@@ -22,16 +22,20 @@ mod tally;
 mod tsne;
 mod welch;
 
-pub use critical::{CriticalDifference, studentized_range};
+pub use critical::CriticalDifference;
 pub use multiple::holm;
 pub use paired::{TTest, cohens_dz, common_differences, corrected_t, paired_t};
-pub use ranks::{Friedman, Pair, average_ranks, friedman, midranks, pairwise_signed_rank};
+pub use ranks::{Friedman, Pair, average_ranks, friedman, pairwise_signed_rank};
 pub use separability::{knn_accuracy, silhouette};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use tally::WinTieLoss;
 pub use tsne::tsne;
 pub use welch::{Reproduction, Sample, welch};
 
+/// Level of every test of the program. Marks may have others.
+pub const LEVEL: f64 = 0.05;
+/// Level of the confidence intervals.
+pub const CONFIDENCE: f64 = 0.95;
 /// Accuracies in percent that are closer than this are the same but for rounding.
 pub const SAME: f64 = 1e-9;
 

@@ -13,12 +13,10 @@ impl WinTieLoss {
     pub fn of(differences: impl IntoIterator<Item = f64>, margin: f64) -> Self {
         let mut tally = Self::default();
         for difference in differences {
-            if difference > margin {
-                tally.wins += 1;
-            } else if difference < -margin {
-                tally.losses += 1;
-            } else {
-                tally.ties += 1;
+            match difference {
+                d if d > margin => tally.wins += 1,
+                d if d < -margin => tally.losses += 1,
+                _ => tally.ties += 1,
             }
         }
         tally

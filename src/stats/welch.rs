@@ -10,7 +10,7 @@
 //! Both sides drew their splits from the same data independently of each other, so here, unlike
 //! between two methods on common splits, the samples are independent given the data.
 
-use super::TTest;
+use super::{LEVEL, TTest};
 
 /// A printed number: mean and standard deviation over `n` runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,16 +22,13 @@ pub struct Sample {
 
 /// Welch's test; `None` for fewer than two runs on a side or numbers that make no sense.
 pub fn welch(ours: Sample, theirs: Sample) -> Option<TTest> {
-    let sound = |s: &Sample| {
-        s.n >= 2 && s.mean.is_finite() && s.deviation.is_finite() && s.deviation >= 0.0
-    };
-    if !sound(&ours) || !sound(&theirs) {
+    let is_sound =
+        |s: &Sample| s.n >= 2 && s.mean.is_finite() && (0.0..f64::INFINITY).contains(&s.deviation);
+    if !is_sound(&ours) || !is_sound(&theirs) {
         return None;
     }
-    let variance = |s: &Sample| s.deviation.powi(2) / s.n as f64;
-    let (a, b) = (variance(&ours), variance(&theirs));
-    let own = |variance: f64, s: &Sample| variance.powi(2) / (s.n - 1) as f64;
-    let below = own(a, &ours) + own(b, &theirs);
+    let [a, b] = [ours, theirs].map(|s| s.deviation.powi(2) / s.n as f64);
+    let below = a.powi(2) / (ours.n - 1) as f64 + b.powi(2) / (theirs.n - 1) as f64;
     // Without any spread the degrees of freedom are of no account: t is 0 or infinite.
     let freedom =
         if below > 0.0 { (a + b).powi(2) / below } else { (ours.n + theirs.n - 2) as f64 };
@@ -53,15 +50,14 @@ pub enum Reproduction {
 }
 
 impl Reproduction {
+    pub const ALL: [Self; 4] = [Self::Reproduced, Self::Higher, Self::Lower, Self::NotRun];
     /// The practical margin in percentage points: closer numbers are the same for any purpose.
     pub const MARGIN: f64 = 0.5;
-    /// The level of Welch's test.
-    pub const LEVEL: f64 = 0.05;
 
     /// Judges a difference `ours - theirs`. Where a side has no deviation there is no test, and
     /// the margin alone decides.
     pub fn of(difference: f64, test: Option<&TTest>) -> Self {
-        let differs = test.is_none_or(|test| test.p < Self::LEVEL);
+        let differs = test.is_none_or(|test| test.p < LEVEL);
         if !differs || difference.abs() <= Self::MARGIN {
             Self::Reproduced
         } else if difference > 0.0 {
@@ -73,7 +69,7 @@ impl Reproduction {
 
     /// The difference up to which every number would have been called reproduced.
     pub fn smallest_seen(test: Option<&TTest>) -> f64 {
-        let seen = test.and_then(|test| test.smallest_seen(Self::LEVEL));
+        let seen = test.and_then(|test| test.smallest_seen(LEVEL));
         seen.map_or(Self::MARGIN, |seen| seen.max(Self::MARGIN))
     }
 

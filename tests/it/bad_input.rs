@@ -248,7 +248,7 @@ fn a_hash_that_does_not_match() {
     let verify = folder.run("data verify pendigits --data data --offline");
     assert_eq!(verify.code, 2, "{}", verify.out);
     let expected = format!(", expected {right}");
-    assert_says(&verify.err, &["data/pendigits/pendigits", "has SHA-256 ", &expected]);
+    assert_says(&verify.err, &["data/pendigits/pendigits", "found data with SHA-256 ", &expected]);
 }
 
 /// Their records used to end in one ledger, under the labels of the spec that was run last.

@@ -203,7 +203,7 @@ fn check_prints_the_plan_and_writes_nothing() {
     assert_eq!(check.code, 0, "{}", check.err);
     for said in [
         "tiny: A tiny experiment",
-        "seed 7, 2 splits with a training share of 0.6",
+        "2 random splits of each dataset with 60 % for training",
         "100 samples x 64 dims x 10 classes, 60 train / 40 test, 2 splits",
         "\"c\":2.0,\"r\":0.1",
         "6 cells, 6 to run; from nothing about a second",
@@ -421,7 +421,7 @@ fn an_output_folder_that_cannot_be_written_is_named() {
     for out in ["file/below", "file"] {
         let refused = folder.run(&format!("run tiny.yaml --offline -q --out {out}"));
         assert_eq!(refused.code, 2);
-        let said = format!("npsvcpp: failed to write to {out}: ");
+        let said = format!("npsvcpp: cannot write {out}/ledger.jsonl: ");
         assert!(refused.err.starts_with(&said), "{}", refused.err);
         assert!(refused.err.contains("--out"), "{}", refused.err);
     }
@@ -435,13 +435,12 @@ fn a_folder_another_run_writes_to_is_left_alone() {
     let before = fs::read(&path).unwrap();
     let ledger = fs::File::options().append(true).open(&path).unwrap();
     ledger.lock().unwrap();
-    folder.write("results/tiny/.run.pid", "4711");
     let refused = folder.run("run tiny.yaml --offline -q");
     assert_eq!(refused.code, 2);
     assert_eq!(
         refused.err,
-        "npsvcpp: another run is writing to results/tiny (process 4711)\n  help: wait for it to end, \
-         or choose another folder with --out\n"
+        "npsvcpp: another run is writing to results/tiny\n  help: wait for it to end, or choose \
+         another folder with --out\n"
     );
     assert_eq!(fs::read(&path).unwrap(), before);
     // Looking on is no writing.

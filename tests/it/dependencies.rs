@@ -13,9 +13,9 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("networks", &["data", "methods"]),
     ("spec", &["data", "methods", "paper"]),
     ("plan", &["spec", "networks", "data", "methods"]),
-    ("ledger", &["plan", "spec"]),
+    ("ledger", &["plan", "spec", "data"]),
     ("event", &["ledger", "plan"]),
-    ("run", &["event", "ledger", "plan", "spec", "networks", "data", "methods"]),
+    ("run", &["event", "ledger", "plan", "spec", "networks", "data", "methods", "stats"]),
     ("analyse", &["ledger", "plan", "spec", "stats", "paper"]),
     ("render", &["analyse", "ledger"]),
     ("program", ANYTHING),
@@ -28,9 +28,6 @@ const BASICS: [&str; 3] = ["error", "wording", "memory"];
 const PROGRAM: [&str; 5] = ["cli", "commands", "main", "output", "progress"];
 
 const ANYTHING: &[&str] = &["*"];
-
-/// What the table forbids, but is still done.
-const EXCEPTIONS: [(&str, &str); 2] = [("ledger", "data"), ("run", "stats")];
 
 /// The modules of the library that a text names, as `crate::name` or in `use crate::{name, other}`.
 fn used(text: &str) -> BTreeSet<String> {
@@ -119,7 +116,6 @@ fn modules_use_only_those_below_them() {
     sources(&root, &mut files);
     assert!(files.len() > 100, "only {} sources were found", files.len());
     let table: BTreeMap<&str, &[&str]> = MAY_USE.into_iter().collect();
-    let mut forbidden: BTreeMap<(String, String), String> = BTreeMap::new();
     for path in files {
         let user = module(&path, &root);
         // The root only lists the modules.
@@ -135,20 +131,13 @@ fn modules_use_only_those_below_them() {
         let is_allowed = |name: &str| {
             may == ANYTHING || name == user || may.contains(&name) || BASICS.contains(&name)
         };
-        for name in used(&code(&path)).into_iter().filter(|name| !is_allowed(name)) {
-            forbidden.insert((user.clone(), name), path.display().to_string());
+        for name in used(&code(&path)) {
+            let path = path.display();
+            assert!(
+                is_allowed(&name),
+                "`{user}` must not use `{name}`, as {path} does; see docs/architecture.md"
+            );
         }
-    }
-    let excepted = |user: &str, name: &str| EXCEPTIONS.contains(&(user, name));
-    for ((user, name), path) in &forbidden {
-        assert!(
-            excepted(user, name),
-            "`{user}` must not use `{name}`, as {path} does; see docs/architecture.md"
-        );
-    }
-    for (user, name) in EXCEPTIONS {
-        let is_used = forbidden.contains_key(&(user.to_owned(), name.to_owned()));
-        assert!(is_used, "`{user}` does not use `{name}` any more: remove the exception");
     }
 }
 

@@ -21,13 +21,12 @@ const CREATORS: [&str; 12] = [
 ];
 
 /// Places that create a tensor in the memory of the CPU, and who moves it.
-const MOVED: [(&str, &str, &str); 4] = [
+const MOVED: [(&str, &str, &str); 3] = [
     (
         "src/networks/features.rs",
         "Tensor::from_slice(&planes.concat())",
         "`FineTunedEncoder::phi`, pixels of a batch",
     ),
-    ("src/networks/weights_file.rs", "Tensor::from_data_size", "`ResNet::new`, weights of a file"),
     (
         "src/networks/weights_file.rs",
         "Tensor::f_from_data_size",

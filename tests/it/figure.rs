@@ -360,7 +360,7 @@ fn very_large_plans_are_drawn_in_part_and_told_in_whole() {
     let summary = summary(&plan, &records);
     let prose = prose(&summary);
     assert!(prose.contains(" of 64 panels are drawn; accuracy.csv has the numbers of all."));
-    assert!(prose.contains("30 of 64 methods are drawn; the data has all."));
+    assert!(prose.contains("40 of 64 methods are drawn; the data has all."));
     assert!(csv(&summary).contains("dataset 59,"));
     let height = attribute(&summary, "height");
     assert!((2000..5000).contains(&height), "{height}");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::results::{plan, records, write_folder};
 use npsvcpp::analyse::Summary;
-use npsvcpp::ledger::{Cloud, Embedding, Plan, Record, Selection, Tried};
+use npsvcpp::ledger::{Cloud, Embedding, Plan, Selection, Tried};
 use npsvcpp::render::{self, Figure};
 use serde_json::json;
 
@@ -199,8 +199,8 @@ fn other_bytes_need_another_format_number() {
         everything(folder);
         render::folder(folder).unwrap().summary
     });
-    let both = [0, 1].map(|i| (folders[i].as_path(), &summaries[i]));
-    render::index(&both).unwrap();
+    let both = [("one".to_owned(), &summaries[0]), ("two".to_owned(), &summaries[1])];
+    render::index(dir.path(), &both).unwrap();
     let lists = ["one/outputs.json", "index.outputs.json"];
     let mut found = serde_json::Map::new();
     for name in lists {
@@ -253,28 +253,6 @@ fn a_ledger_without_results_has_no_figure_but_the_one_that_says_so() {
     let names: Vec<&str> = figures.iter().map(|drawn| drawn.name).collect();
     assert_eq!(names, ["accuracy", "paper"]);
     assert!(words(find(&figures, "paper")).contains("not run"));
-}
-
-#[test]
-fn entries_that_differ_in_a_number_make_a_study() {
-    let mut plan = plan();
-    for (index, method) in plan.methods.iter_mut().enumerate() {
-        method.method = "k-npsvcpp".to_owned();
-        method.label = format!("entry {index}");
-    }
-    let mut records: Vec<Record> =
-        plan.cells.iter().map(|cell| results::record(&plan, cell)).collect();
-    for record in &mut records {
-        let place = plan.methods.iter().position(|method| method.label == record.label).unwrap();
-        let c = [0.1, 1.0, 10.0, 100.0][place];
-        record.params = json!({"c": c, "bias": false});
-    }
-    let figures = render::figures(&results::summary(&plan, &records));
-    let study = find(&figures, "hyperparameters");
-    assert!(words(study).contains("k-npsvcpp on dna"));
-    let lines: Vec<&str> = study.data.lines().filter(|line| line.starts_with("dna")).collect();
-    assert_eq!(lines.len(), 4);
-    assert!(lines[0].starts_with("dna,k-npsvcpp,c,0.1,,,94.05,"), "{}", lines[0]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use npsvcpp::ledger::{Ledger, Plan, Status};
 use npsvcpp::methods::METHODS;
-use npsvcpp::{run, spec};
+use npsvcpp::{plan, spec};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -25,7 +25,7 @@ fn published() -> Vec<PathBuf> {
 fn every_published_cell_keeps_its_name() {
     for folder in published() {
         let plan = Plan::read(&folder).unwrap();
-        let cells = run::planned_cells(&plan).unwrap();
+        let cells = plan::planned_cells(&plan).unwrap();
         assert_eq!(cells, plan.cells, "{}", folder.display());
         let planned: BTreeSet<&str> = cells.iter().map(|cell| cell.cell.as_str()).collect();
         let records = Ledger::read(&folder).unwrap();
@@ -88,7 +88,7 @@ fn defaults_keep_their_text() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/defaults.json");
     let mut found = serde_json::Map::new();
     for entry in METHODS.iter() {
-        let defaults = json!({"version": entry.info.version, "params": entry.defaults()});
+        let defaults = json!({"version": entry.info.version, "params": entry.defaults});
         found.insert(entry.info.name.to_owned(), defaults);
     }
     let folder = tempfile::tempdir().unwrap();

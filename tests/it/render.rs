@@ -137,7 +137,7 @@ fn a_shared_first_place_is_called_shared() {
         }
     }
     let summary = results::summary(&plan, &records);
-    let expected = "TWSVM_1 on 3 (1 of them shared) and K-NPSVC++ on 1 (shared).";
+    let expected = "TWSVM_1 on 3 (1 shared) and K-NPSVC++ on 1 (1 shared).";
     let found = summary.findings.iter().any(|finding| finding.ends_with(expected));
     assert!(found, "{:#?}", summary.findings);
 }
@@ -178,7 +178,7 @@ fn every_number_of_the_paper_has_a_verdict() {
     assert_eq!(verdict(1, 1), Reproduction::Higher);
     assert_eq!(verdict(2, 0), Reproduction::NotRun, "a part of pendigits");
     assert_eq!(verdict(3, 1), Reproduction::Reproduced, "within the margin");
-    let expected = "Of 16 numbers of the paper's Table 2: 6 reproduced, 2 higher here, 0 lower here and 8 not \
+    let expected = "Of 16 numbers of the paper's Table 2: 6 reproduced, 2 higher, 0 lower and 8 not \
          run; of the last, 4 have a number here, but of another problem. Reproduced only means not told apart: a \
          difference had to exceed 0.50 to 1.58 points (median 0.65) to be counted.";
     assert_eq!(summary.findings[0], expected);
@@ -411,7 +411,7 @@ fn a_later_record_replaces_an_earlier_one() {
     let mut ledger = Ledger::default();
     records(&plan).into_iter().for_each(|record| ledger.insert(record));
     ledger.insert(record(&plan, &plan.cells[SPLITS * 4 + SPLITS * 2 + 3]));
-    let summary = analyse(&plan, ledger.into_records(), &Folder::default());
+    let summary = analyse(plan, ledger.into_records(), &Folder::default());
     assert!(summary.rows[1].cells[2].is_complete());
 }
 

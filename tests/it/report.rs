@@ -1,5 +1,6 @@
 //! The report says everything on one page that needs nothing but a browser, however a run ended.
 
+use crate::rendered::{self, finished};
 use crate::results;
 use std::fs;
 
@@ -151,7 +152,7 @@ fn empty_half_finished_and_failed_ledgers_have_their_words() {
     let plan = plan();
     let all = records(&plan);
     let empty = page(&plan, &[]);
-    assert!(empty.contains("Nothing has run yet") && empty.contains("no results to speak of yet"));
+    assert!(empty.contains("Nothing has run yet") && empty.contains("No results yet"));
     assert!(empty.contains("not run"));
     let half = page(&plan, &all[..50]);
     assert!(half.contains("all numbers are preliminary"));
@@ -189,8 +190,8 @@ fn several_experiments_get_an_index_with_the_claims_of_all() {
     }
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
     let read = [&a, &b].map(|folder| render::read(folder).unwrap().0);
-    let folders = [(a.as_path(), &read[0]), (b.as_path(), &read[1])];
-    let files = render::index(&folders).unwrap().all;
+    let folders = [("a".to_owned(), &read[0]), ("b".to_owned(), &read[1])];
+    let files = render::index(dir.path(), &folders).unwrap().all;
     let [index, numbers] = files.as_slice() else {
         panic!("{files:?}");
     };
@@ -206,10 +207,10 @@ fn several_experiments_get_an_index_with_the_claims_of_all() {
     assert!(fs::read_to_string(numbers).unwrap().starts_with("dataset,"));
     insta::assert_snapshot!(words(&page));
 
-    render::index(&folders).unwrap();
+    render::index(dir.path(), &folders).unwrap();
     assert_eq!(page, fs::read_to_string(index).unwrap(), "the same bytes again");
     fs::write(index, "<p>my own page</p>").unwrap();
-    let error = render::index(&folders).unwrap_err();
+    let error = render::index(dir.path(), &folders).unwrap_err();
     assert_eq!(error.exit, Exit::Input);
     assert!(error.message.contains("was not written by npsvcpp"), "{error}");
     assert_eq!(fs::read_to_string(index).unwrap(), "<p>my own page</p>");
@@ -236,8 +237,8 @@ fn levels_are_compared_on_the_data_and_splits_they_share() {
         write_folder(folder, plan, &records(plan));
     }
     let read = folders.each_ref().map(|f| render::read(f).unwrap().0);
-    let named = [0, 1].map(|index| (folders[index].as_path(), &read[index]));
-    let files = render::index(&named).unwrap().all;
+    let named = [("a".to_owned(), &read[0]), ("b".to_owned(), &read[1])];
+    let files = render::index(dir.path(), &named).unwrap().all;
     let numbers = fs::read_to_string(&files[1]).unwrap();
     let lines: Vec<&str> = numbers.lines().skip(1).collect();
     assert_eq!(lines.len(), 2, "{numbers}");
@@ -248,14 +249,14 @@ fn levels_are_compared_on_the_data_and_splits_they_share() {
 
 #[test]
 fn folders_in_different_places_have_no_index() {
-    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let plan = plan();
-    let (a, b) = (one.path().join("a"), two.path().join("b"));
-    for folder in [&a, &b] {
-        fs::create_dir(folder).unwrap();
-        write_folder(folder, &plan, &[]);
+    let folder = finished("");
+    for name in ["one/a", "two/b"] {
+        rendered::write(&folder.path(name), &rendered::files(&folder.path("whole")));
     }
-    let read = [&a, &b].map(|folder| render::read(folder).unwrap().0);
-    let folders = [(a.as_path(), &read[0]), (b.as_path(), &read[1])];
-    assert!(render::index(&folders).unwrap().all.is_empty());
+    let render = folder.run("render one/a two/b -q");
+    assert_eq!(render.code, 0, "{}", render.err);
+    assert!(render.err.contains("no index page"), "{}", render.err);
+    for place in ["", "one/", "two/"] {
+        assert!(!folder.path(&format!("{place}index.html")).exists(), "{place}");
+    }
 }

@@ -187,7 +187,7 @@ pub fn records(plan: &Plan) -> Vec<Record> {
 }
 
 pub fn summary(plan: &Plan, records: &[Record]) -> Summary {
-    analyse(plan, records.to_vec(), &Folder::default())
+    analyse(plan.clone(), records.to_vec(), &Folder::default())
 }
 
 pub fn write_folder(dir: &Path, plan: &Plan, records: &[Record]) {

@@ -317,7 +317,7 @@ fn a_ledger_that_cannot_be_written_ends_the_run_with_an_error() {
     let stopped = shell.output().unwrap();
     let said = String::from_utf8(stopped.stderr).unwrap();
     assert_eq!(stopped.status.code(), Some(1), "{said}");
-    assert!(said.contains("failed to record a cell in full: File too large"), "{said}");
+    assert!(said.contains("cannot write full/ledger.jsonl: File too large"), "{said}");
     assert!(said.contains("run the same command to continue"), "{said}");
     assert!((1..20).contains(&lines(&folder, "full")));
     let again = folder.run("run long.yaml --offline --out full");

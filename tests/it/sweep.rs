@@ -36,7 +36,6 @@ fn a_grid_has_every_point_and_every_score_in_the_ledger() {
             assert_eq!(point.scores.len(), 3);
             assert!(point.mean.is_some());
         }
-        assert!((2..=4).contains(&selection.neighbours.len()));
     }
 }
 

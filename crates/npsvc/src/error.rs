@@ -95,6 +95,9 @@ pub enum DataError {
         /// Features of the training samples.
         expected: usize,
     },
+    /// A kernel value between rows and training samples is NaN or infinite.
+    #[error("the kernel of the rows has a value that is not finite; scale the features down")]
+    KernelNotFinite,
     /// Kernel values come from another training set than the model.
     #[error("the kernel values are not those of the training set that the model was fitted on")]
     OtherSet,

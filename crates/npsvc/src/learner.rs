@@ -70,6 +70,17 @@ pub enum Error {
 pub struct Learner<M>(CheckedLearner<M>);
 
 /// A [`Learner`] whose values are known to be good.
+///
+/// ```
+/// use npsvc::learner::{CheckedLearner, Learner};
+/// use npsvc::linfa::ParamGuard;
+/// use npsvc::{BadParameter, Twsvm};
+///
+/// let checked: CheckedLearner<Twsvm> = Learner::new(Twsvm::default()).check()?;
+/// let error = Learner::new(Twsvm { r: 0.0, ..Twsvm::default() }).check().unwrap_err();
+/// assert_eq!(error.to_string(), "`r` is 0, expected a number above 0");
+/// # Ok::<(), BadParameter>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedLearner<M> {
     method: M,
@@ -164,6 +175,19 @@ where
 }
 
 /// A model that predicts the labels it was trained with.
+///
+/// ```
+/// use npsvc::Twsvm;
+/// use npsvc::learner::{Error, FittedLearner, Learner};
+/// use npsvc::linfa::prelude::*;
+/// use npsvc::ndarray::array;
+///
+/// let dataset = Dataset::new(array![[0.0], [0.1], [0.9], [1.0]], array![7, 7, 2, 2]);
+/// let fitted: FittedLearner = Learner::new(Twsvm::default()).fit(&dataset)?;
+/// assert_eq!(fitted.labels(), [2, 7]);
+/// assert_eq!(fitted.try_predict(array![[0.2], [0.8]].view())?, array![7, 2]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FittedLearner {
     model: Model,

@@ -75,9 +75,9 @@ pub use faer;
 pub use kernel::{Kernel, Width};
 #[cfg(feature = "linfa")]
 pub use linfa;
-pub use method::{FitOptions, Info, Iteration, Method, TraceRow, Trained};
+pub use method::{FitOptions, Iteration, Method, MethodInfo, TraceRow, Trained};
 pub use methods::*;
-pub use model::{Cross, KernelMachine, LoadError, Model, Representation, Rule, pairs};
+pub use model::{CrossKernel, KernelMachine, LoadError, Model, Representation, Rule, pairs};
 pub use ndarray;
 pub use scheme::Scheme;
 pub use seed::Seed;

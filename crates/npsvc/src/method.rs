@@ -28,7 +28,7 @@ use crate::{BadParameter, Certificate, FitError, Scheme, Termination};
 /// ```
 pub trait Method: Ranges + Send + Sync {
     /// Name, source and losses.
-    fn info(&self) -> &'static Info;
+    fn info(&self) -> &'static MethodInfo;
 
     /// Names the first parameter that is outside its range, or does not suit a training set of this
     /// shape.
@@ -49,10 +49,10 @@ pub trait Method: Ranges + Send + Sync {
         ChainKey::alone()
     }
 
-    /// Checks the parameters and the samples, trains, and checks the result.
+    /// Checks the samples and the parameters, trains, and checks the result.
     fn fit(&self, set: &TrainingSet, mut options: FitOptions<'_>) -> Result<Model, FitError> {
-        self.check(Some(set.shape()))?;
         set.require_classes()?;
+        self.check(Some(set.shape()))?;
         set.require_finite_kernel()?;
         let par = options.par(set);
         let trained = self.train(set, &mut options)?;
@@ -70,7 +70,7 @@ pub trait Method: Ranges + Send + Sync {
 /// assert_eq!((info.name, info.losses), ("twsvm", ["a²/2", "[s − a]₊"]));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
+pub struct MethodInfo {
     /// Name in specs, such as `twsvm`.
     pub name: &'static str,
     /// Name in tables, such as `TWSVM`.
@@ -95,8 +95,8 @@ pub struct Info {
 /// use npsvc::faer::Mat;
 /// use npsvc::ndarray::array;
 /// use npsvc::{
-///     Certificate, FitError, FitOptions, Info, Kernel, KernelMachine, Method, Rule, Termination,
-///     Trained, TrainingSet,
+///     Certificate, FitError, FitOptions, Kernel, KernelMachine, Method, MethodInfo, Rule,
+///     Termination, Trained, TrainingSet,
 /// };
 ///
 /// npsvc::parameters! {
@@ -105,8 +105,8 @@ pub struct Info {
 /// }
 ///
 /// impl Method for NearestMean {
-///     fn info(&self) -> &'static Info {
-///         &Info {
+///     fn info(&self) -> &'static MethodInfo {
+///         &MethodInfo {
 ///             name: "nearest-mean",
 ///             title: "Nearest mean",
 ///             about: "the nearest of two class means in kernel space",
@@ -168,6 +168,20 @@ impl Trained {
 }
 
 /// One iteration of a method with an outer loop, see [`Model::trace`].
+///
+/// ```
+/// use npsvc::ndarray::array;
+/// use npsvc::{Dimension, FitOptions, KNpsvcpp, Kernel, Method, TraceRow, TrainingSet};
+///
+/// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+/// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+/// let method = KNpsvcpp { d: Dimension::Fixed(2), max_iter: 3, ..KNpsvcpp::default() };
+/// let model = method.fit(&set, FitOptions::default())?;
+/// let TraceRow { primal, objectives, tau, .. } = &model.trace()[0];
+/// assert_eq!(*primal, objectives[0].max(objectives[1]));
+/// assert_eq!(tau, &[0.5, 0.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceRow {
     /// Number of the iteration, from 0.

@@ -1,7 +1,7 @@
 //! Many fits on one training set, which share what they have in common.
 //!
 //! Fits that differ in `c` only, say, form a chain: each one starts from the solution of the one
-//! before. All chains share `(K + r I)^-1` and random starting points.
+//! before. All chains share `(K + r I)^-1`, RMTBSVM's deformed kernel and random starting points.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -17,13 +17,13 @@ use crate::seed::Seed;
 use crate::training_set::TrainingSet;
 use crate::{FitError, FitOptions, Method, Model};
 
-/// Inverses kept at the same time: one in use, and one for a chain that is ahead.
-const KEPT_INVERSES: usize = 2;
+/// Matrices of each kind that chains share at the same time, if they run one after another.
+const KEPT: usize = 2;
 /// With at most this many samples, chains run in parallel with one thread each. With more, they run
 /// one after another, and the threads are used inside, which takes less memory.
 const SMALL: usize = 2000;
 
-/// Fits on one training set that share inverses, starting points and solutions.
+/// Fits on one training set that share matrices, starting points and solutions.
 ///
 /// ```
 /// use ndarray::array;
@@ -39,7 +39,10 @@ const SMALL: usize = 2000;
 /// ```
 pub struct Sweep<'a> {
     set: &'a TrainingSet,
+    /// `(K + r I)^-1`, by the bits of `r`, and bias.
     pub(crate) inverses: Memo<(u64, bool), Mat<f64>>,
+    /// RMTBSVM's deformed kernel matrix, by the bits of `mu / r`, graph and bias.
+    pub(crate) deformed: Memo<(u64, GraphOptions, bool), OwnedMatrix>,
     pub(crate) starts: Memo<StartKey, Start>,
 }
 
@@ -53,7 +56,9 @@ pub(crate) struct StartKey {
 
 impl<'a> Sweep<'a> {
     pub(crate) fn new(set: &'a TrainingSet) -> Self {
-        Self { set, inverses: Memo::new(KEPT_INVERSES), starts: Memo::new(1) }
+        // Chains that run in parallel may each need another matrix.
+        let kept = if is_small(set) { KEPT.max(set.par().degree()) } else { KEPT };
+        Self { set, inverses: Memo::new(kept), deformed: Memo::new(kept), starts: Memo::new(1) }
     }
 
     /// Fits every point and calls `score` with its index and its model. The scores are in the order
@@ -66,7 +71,7 @@ impl<'a> Sweep<'a> {
     ) -> Vec<T> {
         let chains = chains(points);
         let par = self.set.par();
-        let is_parallel = self.set.shape().n <= SMALL && (2..=chains.len()).contains(&par.degree());
+        let is_parallel = is_small(self.set) && (2..=chains.len()).contains(&par.degree());
         if is_parallel {
             // A thread that waits for the kernel matrix must not begin another chain, which would
             // wait for the same matrix.
@@ -93,14 +98,14 @@ impl<'a> Sweep<'a> {
 
     /// An empty chain, for fits one after another in the caller's order.
     pub fn chain(&self) -> Chain<'_> {
-        let state = ChainState {
-            par: self.set.par(),
-            solutions: Vec::new(),
-            deformed: Memo::new(1),
-            history: None,
-        };
+        let state = ChainState { par: self.set.par(), solutions: Vec::new(), history: None };
         Chain { sweep: self, state }
     }
+}
+
+/// Whether chains may run in parallel.
+fn is_small(set: &TrainingSet) -> bool {
+    set.shape().n <= SMALL
 }
 
 /// Fits one after another. Each starts from what the last one found.
@@ -129,8 +134,6 @@ pub(crate) struct ChainState {
     pub(crate) par: Par,
     /// The solutions of the last fit's problems, one per class.
     pub(crate) solutions: Vec<Vec<f64>>,
-    /// RMTBSVM's deformed kernel matrix, by the bits of `mu / r`, graph and bias.
-    pub(crate) deformed: Memo<(u64, GraphOptions, bool), OwnedMatrix>,
     /// The iterations of the last fit of K-NPSVC++.
     pub(crate) history: Option<History>,
 }
@@ -210,8 +213,31 @@ fn chains(points: &[&dyn Method]) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use ndarray::Array2;
+
     use super::*;
-    use crate::{KNpsvcpp, Twsvm};
+    use crate::{KNpsvcpp, Kernel, Rmtbsvm, Twsvm};
+
+    #[test]
+    fn chains_with_the_same_manifold_term_share_the_deformed_kernel() {
+        let x = Array2::from_shape_fn((20, 2), |(i, j)| ((3 * i + 5 * j) as f64).sin());
+        let y = (0..20).map(|i| i % 2).collect();
+        let set = TrainingSet::new(x, y, &Kernel::default()).unwrap();
+        let mut grid = Vec::new();
+        for epsilon in [0.2, 0.5] {
+            for r in [0.05, 0.2] {
+                grid.push(Rmtbsvm { epsilon, r, ..Rmtbsvm::default() });
+            }
+        }
+        let points: Vec<&dyn Method> = grid.iter().map(|point| point as &dyn Method).collect();
+        assert_eq!(chains(&points).len(), 4);
+        let sweep = set.sweep();
+        assert!(sweep.run(&points, &Seed::root(0), |_, model| model.is_ok()).iter().all(|ok| *ok));
+        for Rmtbsvm { mu, r, graph, bias, .. } in grid {
+            let known = sweep.deformed.try_get(((mu / r).to_bits(), graph, bias), || Err(()));
+            assert!(known.is_ok(), "r = {r}");
+        }
+    }
 
     #[test]
     fn chains_follow_the_order_of_each_method() {

@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use crate::algebra::{Matrix, OwnedMatrix, product};
 use crate::kernel::{FittedKernel, GraphOptions, Kernel, Laplacian, PivotedFactor};
 use crate::memo::Memo;
-use crate::model::{Cross, Expansion};
+use crate::model::{CrossKernel, Expansion};
 use crate::params::Range;
 use crate::sweep::Sweep;
 use crate::{BadParameter, DataError, FitError};
@@ -74,6 +74,14 @@ impl Storage {
 }
 
 /// Samples, features and classes of a training set, see [`TrainingSet::shape`].
+///
+/// ```
+/// use npsvc::{Kernel, Shape, TrainingSet, ndarray::Array2};
+///
+/// let set = TrainingSet::new(Array2::zeros((3, 5)), vec![0, 1, 1], &Kernel::Linear)?;
+/// assert_eq!(set.shape(), Shape { n: 3, dims: 5, classes: 2, rank: None });
+/// # Ok::<(), npsvc::DataError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Number of samples.
@@ -87,6 +95,17 @@ pub struct Shape {
 }
 
 /// Rank and error of a pivoted factor, see [`TrainingSet::factor`].
+///
+/// ```
+/// use npsvc::{FactorReport, Kernel, Storage, TrainingSet, ndarray::array};
+///
+/// // A linear kernel on one feature has rank one.
+/// let storage = Storage::Pivoted { rank: None, tolerance: 1e-12 };
+/// let set = TrainingSet::new(array![[1.0], [2.0]], vec![0, 1], &Kernel::Linear)?;
+/// let report = set.with_storage(storage)?.factor();
+/// assert_eq!(report, Some(FactorReport { rank: 1, error: 0.0 }));
+/// # Ok::<(), npsvc::DataError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactorReport {
     /// Number of columns.
@@ -180,6 +199,15 @@ impl TrainingSet {
     }
 
     /// Sets the number of classes, for a part of a dataset that may lack the last class.
+    ///
+    /// ```
+    /// use npsvc::{FitError, FitOptions, Kernel, Method, Svm, TrainingSet, ndarray::array};
+    ///
+    /// let set = TrainingSet::new(array![[0.0], [1.0]], vec![0, 1], &Kernel::default())?;
+    /// let fit = Svm::default().fit(&set.with_classes(3)?, FitOptions::default());
+    /// assert_eq!(fit.err(), Some(FitError::EmptyClass { class: 2 }));
+    /// # Ok::<(), npsvc::DataError>(())
+    /// ```
     pub fn with_classes(mut self, classes: usize) -> Result<Self, DataError> {
         require_labels(self.y(), classes)?;
         self.classes = classes;
@@ -259,7 +287,7 @@ impl TrainingSet {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn cross(&self, rows: ArrayView2<'_, f64>) -> Result<Cross, DataError> {
+    pub fn cross(&self, rows: ArrayView2<'_, f64>) -> Result<CrossKernel, DataError> {
         self.expansion().cross(rows, self.par)
     }
 
@@ -347,7 +375,7 @@ impl TrainingSet {
     /// An error if the kernel overflows because the features are too large.
     pub(crate) fn require_finite_kernel(&self) -> Result<(), FitError> {
         let is_finite = || match self.pivoted() {
-            Some(factor) => factor.error().is_finite(),
+            Some(factor) => factor.error().is_finite() && factor.rows().is_all_finite(),
             None => self.full_matrix().is_all_finite(),
         };
         let is_finite = *self.cache.is_finite.get_or_init(is_finite);

@@ -19,7 +19,7 @@ pub use parameters::{
 };
 
 use npsvc::params::Ranges;
-use npsvc::{BadParameter, Info, Scheme, Shape};
+use npsvc::{BadParameter, MethodInfo, Scheme, Shape};
 
 use super::{Cost, Text};
 
@@ -28,7 +28,7 @@ pub const NEEDS_DEEP: &str = "needs a program built with `--features deep`";
 
 /// The parameters of a criterion as a spec writes them.
 pub(super) trait Parameters: Text + Ranges + Into<Criterion> {
-    const INFO: Info;
+    fn info(losses: [&'static str; 2]) -> MethodInfo;
 }
 
 /// A criterion, the network it trains, and how.

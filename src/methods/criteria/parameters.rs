@@ -12,29 +12,15 @@
 //! their order and their defaults.
 
 use npsvc::params::Range;
-use npsvc::{Info, Scheme};
+use npsvc::{MethodInfo, Scheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::methods::parameters::spec_parameters;
-
 use super::{Criterion, Hyperplanes, Loss, Margin, Parameters, TauStep};
+use crate::methods::{is_default, spec_parameters};
 
 /// The paper gives no margin; this is the one of the authors' code.
 const MARGIN: f64 = 16.0;
-/// A criterion without hyperplanes has no losses on similar and dissimilar samples.
-const NO_LOSSES: [&str; 2] = ["–", "–"];
-const PAPERS_LOSSES: [&str; 2] = ["a²/2", "[s − a]₊²/2"];
-
-const fn info(
-    name: &'static str,
-    version: u32,
-    title: &'static str,
-    about: &'static str,
-    losses: [&'static str; 2],
-) -> Info {
-    Info { name, title, about, losses, version, learns_representation: false }
-}
 
 /// A criterion: its own parameters, then those that all criteria share; what is known of it; and its loss.
 macro_rules! criterion {
@@ -43,7 +29,7 @@ macro_rules! criterion {
         pub struct $name:ident {
             $( $(#[$field_meta:meta])* $field:ident : $type:ty = $default:expr $(, $range:expr)? ; )*
         }
-        info: $info:expr;
+        info: $in_specs:literal, $version:literal, $title:literal, $about:literal;
         loss: |$own:ident| $loss:expr;
     ) => {
         spec_parameters! {
@@ -58,17 +44,16 @@ macro_rules! criterion {
         }
 
         impl Parameters for $name {
-            const INFO: Info = $info;
+            fn info(losses: [&'static str; 2]) -> MethodInfo {
+                let (name, version, title, about) = ($in_specs, $version, $title, $about);
+                MethodInfo { name, title, about, losses, version, learns_representation: false }
+            }
         }
 
         impl From<$name> for Criterion {
             fn from($own: $name) -> Self {
-                Self {
-                    loss: $loss,
-                    lr: $own.lr,
-                    network: $own.network,
-                    training: $own.training,
-                }
+                let (loss, lr) = ($loss, $own.lr);
+                Self { loss, lr, network: $own.network, training: $own.training }
             }
         }
     };
@@ -77,9 +62,7 @@ macro_rules! criterion {
 criterion! {
     /// Parameters of a network under cross-entropy.
     pub struct CrossEntropy {}
-    info: info(
-        "cross-entropy", 1, "Cross-entropy", "network under softmax regression", NO_LOSSES,
-    );
+    info: "cross-entropy", 1, "Cross-entropy", "network under softmax regression";
     loss: |own| Loss::Softmax(Margin::None);
 }
 
@@ -91,10 +74,8 @@ criterion! {
         /// What the angle of the right class must make up for, in radians.
         margin: f64 = 0.5, Range::AtLeast(0.0);
     }
-    info: info(
-        "arcface", 1, "ArcFace",
-        "network under the additive angular margin softmax (Deng et al. 2019)", NO_LOSSES,
-    );
+    info: "arcface", 1, "ArcFace",
+        "network under the additive angular margin softmax (Deng et al. 2019)";
     loss: |own| Loss::Softmax(Margin::Angular { scale: own.scale, margin: own.margin });
 }
 
@@ -106,10 +87,8 @@ criterion! {
         /// What the cosine of the right class must make up for.
         margin: f64 = 0.35, Range::AtLeast(0.0);
     }
-    info: info(
-        "am-softmax", 1, "AM-softmax",
-        "network under the additive-margin softmax (Wang et al. 2018)", NO_LOSSES,
-    );
+    info: "am-softmax", 1, "AM-softmax",
+        "network under the additive-margin softmax (Wang et al. 2018)";
     loss: |own| Loss::Softmax(Margin::Additive { scale: own.scale, margin: own.margin });
 }
 
@@ -122,15 +101,12 @@ criterion! {
         margin: f64 = MARGIN, Range::Above(0.0);
         scheme: Scheme = Scheme::Ovr;
     }
-    info: info(
-        "dtwsvn", 1, "DTWSVN", "network under the mean of TWSVM's objectives (Li and Yang 2022)",
-        PAPERS_LOSSES,
-    );
+    info: "dtwsvn", 1, "DTWSVN", "network under the mean of TWSVM's objectives (Li and Yang 2022)";
     loss: |own| Loss::Hyperplanes(Hyperplanes {
         c: own.c,
         margin: own.margin,
         scheme: own.scheme,
-        hinge: Hinge::default(),
+        hinge: Hinge::Clipped,
         scale: LossScale::default(),
         tau_step: None,
     });
@@ -156,11 +132,8 @@ criterion! {
         loss_scale: LossScale = LossScale::default();
         scheme: Scheme = Scheme::Ovr;
     }
-    info: info(
-        "d-npsvcpp", 1, "D-NPSVC++",
-        "network under TWSVM's objectives, levelled by their weights (Zhang et al. 2024)",
-        PAPERS_LOSSES,
-    );
+    info: "d-npsvcpp", 1, "D-NPSVC++",
+        "network under TWSVM's objectives, levelled by their weights (Zhang et al. 2024)";
     loss: |own| Loss::Hyperplanes(Hyperplanes {
         c: own.c,
         margin: own.margin,
@@ -254,10 +227,6 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 /// What the hyperplanes see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -293,7 +262,7 @@ spec_parameters! {
         frozen_batch_norms: FrozenBatchNorms = FrozenBatchNorms::Evaluation;
         /// Convolutions of a prior encoder under training in half precision (bfloat16), all else in single
         /// precision. Faster on graphics processors that have it; other last digits.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        #[serde(skip_serializing_if = "is_default")]
         mixed_precision: bool = false;
     }
 }

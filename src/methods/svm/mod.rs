@@ -15,12 +15,12 @@ mod tests;
 
 use npsvc::params::{Range, Ranges};
 use npsvc::{
-    BadParameter, ChainKey, FitError, FitOptions, Info, Method, Shape, Trained, TrainingSet,
+    BadParameter, ChainKey, FitError, FitOptions, Method, MethodInfo, Shape, Trained, TrainingSet,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::parameters::spec_parameters;
+use super::spec_parameters;
 
 spec_parameters! {
     /// Parameters of the support vector machine.
@@ -57,7 +57,7 @@ impl Svm {
 }
 
 impl Method for Svm {
-    fn info(&self) -> &'static Info {
+    fn info(&self) -> &'static MethodInfo {
         self.own().info()
     }
 

@@ -3,45 +3,40 @@
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::coord::types::RangedCoordf64;
 
 /// Most ticks of an axis.
-const TICKS: f64 = 6.0;
+const TICKS: usize = 6;
 /// Room beyond the outermost value, as a share of the range.
 const ROOM: f64 = 0.05;
 /// Marks far below the others are left off the axis if the others would fill less than this share of it.
 const SQUEEZED: f64 = 0.3;
 
 /// A range of values with ticks. Logarithmic axes hold the logarithms to base 10.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Axis {
     pub(super) low: f64,
     pub(super) high: f64,
     /// Values with their labels.
     pub(super) ticks: Vec<(f64, String)>,
-    /// Whether the ticks are names, which need more room than numbers.
-    pub(super) is_names: bool,
-    /// Index of the tick whose label stands out.
-    pub(super) strong: Option<usize>,
 }
 
 impl Axis {
     /// A range without ticks, line and grid.
     pub(super) fn hidden(low: f64, high: f64) -> Self {
-        Self { low, high, ticks: Vec::new(), is_names: false, strong: None }
+        Self { low, high, ticks: Vec::new() }
     }
 
     /// An axis that holds all finite values, at least `narrowest` wide; `None` without any.
     pub(super) fn linear(values: impl IntoIterator<Item = f64>, narrowest: f64) -> Option<Self> {
         let (low, high) = widened(range(values)?, narrowest);
         let span = (high - low).max(low.abs() * 1e-9).max(f64::MIN_POSITIVE);
-        let (step, decimals) = step(span);
-        let first = (low / step).ceil();
-        let count = (((high / step).floor() - first).clamp(0.0, 50.0)) as usize;
-        let ticks = (0..=count)
-            .map(|index| (first + index as f64) * step)
-            .filter(|value| *value <= high)
-            .map(|value| (value, label(value, decimals)));
-        Some(Self { ticks: ticks.collect(), ..Self::hidden(low, low + span) })
+        let values = RangedCoordf64::from(low..low + span).key_points(TICKS);
+        let step = values.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(span);
+        // A step such as 0.2 may be a little less after rounding.
+        let decimals = (-(step * 1.001).log10().floor()).clamp(0.0, 9.0) as usize;
+        let ticks = values.into_iter().map(|value| (value, label(value, decimals)));
+        Some(Self { low, high: low + span, ticks: ticks.collect() })
     }
 
     /// A linear axis of percentages, without ticks below 0 and above 100.
@@ -68,20 +63,14 @@ impl Axis {
             .flat_map(|exponent| parts.iter().map(move |part| (exponent, *part)))
             .map(|(exponent, part)| (f64::from(exponent) + part.log10(), power(part, exponent)))
             .filter(|(value, _)| (low..=high).contains(value));
-        Some(Self { ticks: ticks.collect(), ..Self::hidden(low, high) })
+        Some(Self { low, high, ticks: ticks.collect() })
     }
 
     /// Names next to each other; name `i` lies at the value `i`.
     pub(super) fn names(names: impl IntoIterator<Item = String>) -> Self {
-        let ticks: Vec<_> =
-            names.into_iter().enumerate().map(|(i, name)| (i as f64, name)).collect();
-        let high = ticks.len().max(1) as f64 - 0.5;
-        Self { ticks, is_names: true, ..Self::hidden(-0.5, high) }
-    }
-
-    /// The same axis with its first value at the other end.
-    pub(super) fn reversed(self) -> Self {
-        Self { low: self.high, high: self.low, ..self }
+        let ticks = names.into_iter().enumerate().map(|(i, name)| (i as f64, name));
+        let ticks: Vec<_> = ticks.collect();
+        Self { low: -0.5, high: ticks.len().max(1) as f64 - 0.5, ticks }
     }
 
     /// Whether a value lies within the range.
@@ -145,16 +134,6 @@ fn widened((low, high): (f64, f64), narrowest: f64) -> (f64, f64) {
     let lacking = (narrowest - (high - low)).max(0.0) / 2.0;
     let room = (high - low).max(narrowest) * ROOM + lacking;
     (low - room, high + room)
-}
-
-/// The finest step of 1, 2 or 5 times a power of ten that gives few ticks, and its decimals.
-fn step(span: f64) -> (f64, usize) {
-    let rough = span / TICKS;
-    let power = 10.0_f64.powf(rough.log10().floor());
-    let part = [1.0, 2.0, 5.0, 10.0].into_iter().find(|part| part * power >= rough);
-    let step = part.unwrap_or(10.0) * power;
-    let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
-    (step, decimals)
 }
 
 /// A tick's label, with a minus sign and without a negative zero.

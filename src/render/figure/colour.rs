@@ -32,27 +32,11 @@ pub(super) const SERIES: [RGBAColor; 7] = [
 
 /// A ramp from light to dark whose lightness alone tells values apart, for shares from 0 to 1.
 pub(super) fn ramp(share: f64) -> RGBAColor {
-    const STOPS: [[f64; 3]; 5] = [
-        [247.0, 251.0, 255.0],
-        [198.0, 219.0, 239.0],
-        [107.0, 174.0, 214.0],
-        [33.0, 113.0, 181.0],
-        [8.0, 48.0, 107.0],
-    ];
-    let share = if share.is_nan() { 0.0 } else { share };
-    let place = share.clamp(0.0, 1.0) * (STOPS.len() - 1) as f64;
-    let below = (place as usize).min(STOPS.len() - 2);
-    let part = place - below as f64;
-    let channel = |i: usize| {
-        let (from, to) = (STOPS[below][i], STOPS[below + 1][i]);
-        (from + part * (to - from)).round() as u8
-    };
+    const LIGHTEST: [f64; 3] = [247.0, 251.0, 255.0];
+    const DARKEST: [f64; 3] = [0.0, 82.0, 160.0];
+    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+    let channel = |i: usize| (LIGHTEST[i] + share * (DARKEST[i] - LIGHTEST[i])) as u8;
     RGBAColor(channel(0), channel(1), channel(2), 1.0)
-}
-
-/// The same colour, so much of it.
-pub(super) fn faint(colour: RGBAColor, alpha: f64) -> RGBAColor {
-    RGBAColor(colour.0, colour.1, colour.2, alpha)
 }
 
 #[cfg(test)]

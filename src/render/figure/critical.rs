@@ -4,25 +4,20 @@ use plotters::style::text_anchor::HPos;
 use serde::Serialize;
 
 use super::axis::Axis;
-use super::colour;
-use super::draw::{TICK, panel_width};
+use super::draw::{LABEL, STRONG, TICK};
 use super::model::{Figure, Mark, Panel};
 use super::text::Face;
+use super::{MOST, colour};
 use crate::analyse::text::number;
 use crate::analyse::{Column, Summary};
 use crate::render::csv::Number;
 
-const LABEL: Face = Face::plain(12.0);
-const REFERENCE: Face = Face::bold(12.0);
-/// Room for names on either side of the axis, in pixels.
-const SIDE: f64 = 210.0;
-/// Between the names, and between the bars, in pixels.
+/// Pixels between the names of methods, which is the unit of all heights.
 const LINE: f64 = 22.0;
-const BAR: f64 = 8.0;
-/// The axis is so many pixels below the top of the plot.
-const TOP: f64 = 50.0;
-/// More methods make the figure unreadable; the data has them all.
-const MOST: usize = 40;
+/// Where the axis is.
+const AXIS: f64 = 2.3;
+/// Between the bars.
+const BAR: f64 = 0.36;
 
 #[derive(Default, Serialize)]
 struct Rank<'a> {
@@ -33,28 +28,22 @@ struct Rank<'a> {
     critical_difference: Number,
 }
 
-/// The figure, if there are ranks to draw.
+/// The figure, if there are ranks to draw. More methods than [`MOST`] would make it unreadable.
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
-    let ranks = summary.ranks.as_ref()?;
+    let ranks = summary.ranks.as_ref().filter(|_| summary.columns.len() <= MOST)?;
     let critical = ranks.critical.as_ref()?;
-    if summary.columns.len() > MOST {
-        return None;
-    }
     let ranked = summary.columns.iter().filter_map(|column| Some((column, column.rank?)));
-    let rows: Vec<Rank> = ranked
-        .clone()
-        .map(|(column, rank)| Rank {
-            method: &column.method,
-            label: &column.label,
-            average_rank: Number::from(rank),
-            datasets: ranks.datasets,
-            critical_difference: Number::from(critical.difference),
-        })
-        .collect();
+    let datasets = ranks.datasets;
+    let data = ranked.clone().map(|(column, rank)| {
+        let (method, label) = (column.method.as_str(), column.label.as_str());
+        let (average_rank, critical_difference) = (rank.into(), critical.difference.into());
+        Rank { method, label, average_rank, datasets, critical_difference }
+    });
+    let data: Vec<Rank> = data.collect();
     let mut words = format!(
-        "Average ranks over {} datasets, 1 is best. Methods joined by a bar are closer than Nemenyi's critical difference \
+        "Average ranks over {datasets} datasets, 1 is best. Methods joined by a bar are closer than Nemenyi's critical difference \
          (CD) at level {}.",
-        ranks.datasets, critical.level
+        critical.level
     );
     if let Some(test) = ranks.friedman {
         words += &format!(" Friedman's chi-squared {:.2}, p = {:.4}.", test.chi2, test.p);
@@ -62,67 +51,59 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     words += &ranks.power().map_or(String::new(), |text| format!(" {text}"));
     let mut order: Vec<(&Column, f64)> = ranked.collect();
     order.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let panels = vec![panel(&order, critical.difference)];
-    let title = ("critical-difference", "critical differences");
-    super::figure(summary, title, (panels, 1), &words, &rows)
+    let rows = vec![vec![panel(&order, critical.difference)]];
+    super::figure(summary, "critical differences", rows, Vec::new(), &words, &data)
 }
 
-/// Everything is marks: the vertical axis counts pixels downwards, the horizontal one ranks.
+/// From top to bottom: the critical difference, the axis, the bars, and the methods with their ranks.
 fn panel(order: &[(&Column, f64)], difference: f64) -> Panel {
-    let last = order.len().max(2) as f64;
-    let per_pixel = (last - 1.0) / (panel_width(1) - 2.0 * SIDE);
+    let worst = order.len().max(2) as f64;
+    // A few pixels, in ranks.
+    let little = 0.008 * (worst - 1.0);
+    let (low, high) = (1.0 - 2.0 * little, worst + 2.0 * little);
     let ranks: Vec<f64> = order.iter().map(|(_, rank)| *rank).collect();
     let groups = groups(&ranks, difference);
-    let mut marks = ruler(last, difference, per_pixel);
+    let mut marks = ruler(worst, difference);
     for (index, (first, last)) in groups.iter().enumerate() {
-        let (from, to) = (ranks[*first] - 4.0 * per_pixel, ranks[*last] + 4.0 * per_pixel);
-        let y = TOP + 16.0 + index as f64 * BAR;
+        let (from, to) = (ranks[*first] - little, ranks[*last] + little);
+        let y = AXIS + (index + 2) as f64 * BAR;
         marks.push(Mark::line(vec![(from, y), (to, y)], 3.5, colour::INK));
     }
-    let below = TOP + 30.0 + groups.len() as f64 * BAR;
+    let first = AXIS + (groups.len() + 4) as f64 * BAR;
     let half = order.len().div_ceil(2);
-    let reach = 8.0 * per_pixel;
-    let ends = [(1.0 - reach, HPos::Right), (last + reach, HPos::Left)];
     for (place, (column, rank)) in order.iter().enumerate() {
-        // On either side the outermost method is the lowest, so that stems never cross.
-        let (line, (end, anchor)) =
-            if place < half { (place, ends[0]) } else { (order.len() - 1 - place, ends[1]) };
-        let y = below + line as f64 * LINE;
-        let style = match column.is_reference {
-            true => (REFERENCE, colour::REFERENCE),
-            false => (LABEL, colour::INK),
+        // On either side the outermost method is the highest, so that stems never cross.
+        let (line, end, anchor) = match place < half {
+            true => (place, low, HPos::Right),
+            false => (order.len() - 1 - place, high, HPos::Left),
         };
-        marks.push(Mark::line(vec![(*rank, TOP), (*rank, y), (end, y)], 1.0, style.1));
+        let y = first + line as f64;
+        let face = if column.is_reference { STRONG } else { LABEL };
         let text = format!("{}  {}", column.label, number(*rank));
-        marks.push(Mark::text((end, y), anchor, style, text));
+        marks.push(Mark::line(vec![(*rank, AXIS), (*rank, y), (end, y)], 1.0, face.colour));
+        marks.push(Mark::text((end, y), anchor, face, text));
     }
-    let height = below + half as f64 * LINE;
-    let side = SIDE * per_pixel;
-    let x = Axis::hidden(1.0 - side, last + side);
-    Panel { marks, ..Panel::new(x, Axis::hidden(height, 0.0), height) }
+    let lines = first + half as f64;
+    Panel { marks, ..Panel::new(Axis::hidden(low, high), Axis::hidden(lines, 0.0), lines * LINE) }
 }
 
-/// The axis, and above it a bar as long as the critical difference, or as the axis if that is shorter.
-fn ruler(last: f64, difference: f64, per_pixel: f64) -> Vec<Mark> {
-    let mut marks = vec![Mark::line(vec![(1.0, TOP), (last, TOP)], 1.5, colour::INK)];
-    let every = (last / 20.0).ceil().max(1.0) as usize;
-    for rank in (1..=last as usize).step_by(every) {
+/// The axis, and above it a line as long as the critical difference, or as the axis if that is shorter.
+fn ruler(worst: f64, difference: f64) -> Vec<Mark> {
+    let line = |from, to, colour| Mark::line(vec![from, to], 1.5, colour);
+    let mut marks = vec![line((1.0, AXIS), (worst, AXIS), colour::INK)];
+    for rank in (1..=worst as usize).step_by((worst / 20.0).ceil() as usize) {
         let x = rank as f64;
-        marks.push(Mark::line(vec![(x, TOP - 6.0), (x, TOP)], 1.0, colour::INK));
-        let rank = rank.to_string();
-        marks.push(Mark::text((x, TOP - 14.0), HPos::Center, (TICK, colour::GREY), rank));
+        marks.push(line((x, AXIS - 0.25), (x, AXIS), colour::INK));
+        marks.push(Mark::text((x, AXIS - 0.65), HPos::Center, TICK, rank.to_string()));
     }
-    let is_beyond = difference > last - 1.0;
-    let end = if is_beyond { last } else { 1.0 + difference };
-    let y = TOP - 38.0;
-    let level = |x| vec![(x, y - 4.0), (x, y + 4.0)];
-    for points in [vec![(1.0, y), (end, y)], level(1.0), level(end)] {
-        marks.push(Mark::line(points, 1.5, colour::REFERENCE));
-    }
+    let is_beyond = difference > worst - 1.0;
+    let end = if is_beyond { worst } else { 1.0 + difference };
+    marks.push(line((1.0, 0.7), (end, 0.7), colour::REFERENCE));
+    marks.extend([1.0, end].map(|x| line((x, 0.5), (x, 0.9), colour::REFERENCE)));
     let longer = if is_beyond { ", longer than the axis" } else { "" };
     let text = format!("CD = {}{longer}", number(difference));
-    let at = (1.0 - per_pixel, y - 10.0);
-    marks.push(Mark::text(at, HPos::Left, (TICK, colour::REFERENCE), text));
+    let face = Face { colour: colour::REFERENCE, ..TICK };
+    marks.push(Mark::text((1.0, 0.25), HPos::Left, face, text));
     marks
 }
 

@@ -3,14 +3,11 @@
 use serde::Serialize;
 
 use super::axis::Axis;
-use super::colour;
 use super::lanes::{self, Bar, Lane};
-use super::model::{Figure, Look, Mark, Panel};
+use super::model::{ACROSS, Figure, Look, Panel};
+use super::{colour, in_rows};
 use crate::analyse::{CONFIDENCE, Entry, Paired, Row, Summary};
-use crate::render::csv::Number;
-use crate::render::csv::rounded;
-
-const HEIGHT: f64 = 22.0;
+use crate::render::csv::{Number, rounded};
 
 #[derive(Clone, Debug, Default, Serialize)]
 struct Difference {
@@ -24,23 +21,35 @@ struct Difference {
 /// The figure, if anything is compared.
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let label = &summary.reference()?.label;
-    let numbers = |entry: Entry| entry.cell.paired.as_ref().map_or(Vec::new(), differences);
-    let panel = |row: &Row, drawn: &[Lane]| {
-        let is_tested = row.cells.iter().any(|cell| cell.paired.is_some());
-        is_tested.then(|| panel(row.dataset.clone(), label, drawn))
+    let cell = |entry: Entry| {
+        let data = entry.cell.paired.as_ref().map_or(Vec::new(), differences);
+        let lane = (!entry.column.is_reference).then(|| lane(&data, entry));
+        (data, lane)
     };
-    let (panels, rows) = lanes::panels(summary, numbers, lane, panel);
+    let below = format!("accuracy of {label} minus the method's, in points");
+    let panel = |row: &Row, drawn: &[Lane]| {
+        row.cells.iter().find_map(|cell| cell.paired.as_ref())?;
+        let values = lanes::spans(drawn).flat_map(|(low, high)| [low, high]).chain([0.0]);
+        let zero = |_: &Axis| vec![lanes::guide(0.0, drawn.len(), colour::INK)];
+        let panel = lanes::panel(drawn, Axis::linear(values, 0.2), &below, 22.0, zero);
+        Some(Panel { name: row.dataset.clone(), ..panel })
+    };
+    let (panels, data) = lanes::panels(summary, cell, panel);
     let words = format!(
         "Right of the dashes {label} is better. The thick bar is the {0} % interval of the paper's paired t-test, which \
          takes splits for independent; the thin one allows for overlapping training sets (Nadeau and Bengio). If only \
          the thin one crosses the dashes, the paper's test sees a difference that the corrected one does not.{1}",
         CONFIDENCE * 100.0,
-        lanes::left_out(summary)
+        lanes::words(summary)
     );
     let title = format!("{label} minus each method, split by split");
-    let title = ("differences", title.as_str());
-    let figure = super::figure(summary, title, (panels, 2), &words, &rows)?;
-    Some(Figure { legend: legend(), ..figure })
+    let look = Look::dot(colour::METHOD);
+    let legend = vec![
+        lanes::split_icon(),
+        ("mean, interval of the paper's test".to_owned(), look.icon(ACROSS, 3.5)),
+        ("mean, corrected interval".to_owned(), look.icon(ACROSS, 1.5)),
+    ];
+    super::figure(summary, &title, in_rows(&panels, 2), legend, &words, &data)
 }
 
 /// Every difference, and the means with the intervals of both tests.
@@ -63,41 +72,17 @@ fn differences(paired: &Paired) -> Vec<Difference> {
     differences.chain(tests).collect()
 }
 
-/// A lane of every method but the reference.
-fn lane(rows: &[Difference], entry: Entry) -> Option<Lane> {
-    let Entry { column, cell, .. } = entry;
-    let splits = rows.iter().filter(|row| row.kind == "split");
-    let interval = |kind| {
-        let found = rows.iter().find(|row| row.kind == kind)?;
-        found.low.0.zip(found.high.0)
+fn lane(data: &[Difference], entry: Entry) -> Lane {
+    let Some(paired) = &entry.cell.paired else {
+        let cell = entry.cell;
+        let words = if cell.mean.is_some() { "too few common splits" } else { cell.word() };
+        return Lane::new(entry, vec![Bar::without_mean(words)]);
     };
+    let of = |kind| data.iter().filter(move |row| row.kind == kind);
+    let interval = |kind| of(kind).find_map(|row| row.low.0.zip(row.high.0));
     let intervals = [(interval("nadeau-bengio"), 1.5), (interval("paired-t"), 3.5)];
-    let look = Look::dot(colour::METHOD);
-    let paired = cell.paired.as_ref();
-    let bar = paired.map(|paired| Bar::new(paired.naive.mean_difference, look, &intervals));
-    let words = if cell.mean.is_some() { "too few common splits" } else { cell.word() };
-    (!column.is_reference).then(|| Lane {
-        label: column.label.clone(),
-        dots: splits.filter_map(|row| row.difference.0).collect(),
-        bars: bar.into_iter().collect(),
-        words: words.to_owned(),
-        ..Lane::default()
-    })
-}
-
-fn panel(name: String, reference: &str, drawn: &[Lane]) -> Panel {
-    let axis = Axis::linear(lanes::values(drawn).chain([0.0]), 0.2);
-    let behind = vec![lanes::guide(0.0, drawn.len(), colour::INK)];
-    let below = format!("accuracy of {reference} minus the method's, in points");
-    Panel { name, below, ..lanes::panel(drawn, axis, behind, (HEIGHT, None)) }
-}
-
-fn legend() -> Vec<(String, Vec<Mark>)> {
-    let bar = |thick| vec![Mark::line(vec![(-1.0, 0.0), (1.0, 0.0)], thick, colour::METHOD)];
-    vec![
-        lanes::split_icon(),
-        ("mean".to_owned(), Look::dot(colour::METHOD).icon()),
-        ("interval of the paper's test".to_owned(), bar(3.5)),
-        ("corrected interval".to_owned(), bar(1.5)),
-    ]
+    let mean = Some(paired.naive.mean_difference);
+    let dots = of("split").filter_map(|row| row.difference.0).collect();
+    let bar = Bar { dots, ..Bar::new(mean, Look::dot(colour::METHOD), &intervals) };
+    Lane::new(entry, vec![bar])
 }

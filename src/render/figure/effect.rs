@@ -3,17 +3,15 @@
 //! Taken from whatever variants there are: entries of one experiment, or of several that are rendered
 //! together. Levels of a method are compared on the same data and on the splits that all of them have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use plotters::style::Color;
 use serde::Serialize;
 
 use super::axis::Axis;
-use super::colour;
-use super::lanes::MOST;
-use super::model::{Figure, Look, Mark, Panel};
-use super::splits;
-use crate::analyse::text::counted;
-use crate::analyse::{Cell, Summary, mean, standard_deviation};
+use super::model::{ACROSS, Figure, Look, Mark, Panel, Series};
+use super::{caption, in_rows, splits};
+use crate::analyse::{Column, Summary, mean, standard_deviation};
 use crate::ledger::PlannedDataset;
 use crate::render::csv::{Number, csv};
 
@@ -25,22 +23,14 @@ type Split<'a> = (usize, &'a str);
 
 /// A method at one level on one dataset, with all splits it has.
 struct Entry<'a> {
-    /// Index of its experiment.
-    origin: usize,
+    summary: &'a Summary,
     data: &'a PlannedDataset,
-    method: &'a str,
+    column: &'a Column,
     level: usize,
     values: BTreeMap<Split<'a>, f64>,
 }
 
 /// An entry over the splits that all levels of its method have.
-struct Point<'a> {
-    origin: usize,
-    data: &'a PlannedDataset,
-    level: usize,
-    row: Level<'a>,
-}
-
 #[derive(Default, Serialize)]
 struct Level<'a> {
     dataset: &'a str,
@@ -53,83 +43,77 @@ struct Level<'a> {
     splits: usize,
 }
 
+type Point<'p, 'a> = (&'p Entry<'a>, Level<'a>);
+
 /// The figure, if a method with a scheme appears at two levels on the same splits.
 pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Figure> {
-    let points = points(&entries(summaries));
-    let groups = by_dataset(&points);
-    let mut methods: Vec<&str> = Vec::new();
-    for point in &points {
-        if !methods.contains(&point.row.method) {
-            methods.push(point.row.method);
+    let entries = entries(summaries);
+    let points = entries.iter().filter_map(|entry| Some((entry, level(entry, &entries)?)));
+    let points: Vec<Point> = points.collect();
+    let mut datasets: Vec<&PlannedDataset> = Vec::new();
+    for (entry, _) in &points {
+        if !datasets.iter().any(|data| same_data(data, entry.data)) {
+            datasets.push(entry.data);
         }
     }
-    methods.truncate(MOST);
-    let panels: Vec<Panel> =
-        (groups.iter()).filter_map(|group| panel(group, name(group, &groups), &methods)).collect();
-    let caption = words(summaries, &points);
-    let rows: Vec<Level> = points.into_iter().map(|point| point.row).collect();
-    if panels.is_empty() {
-        return None;
+    let mut series = Series::default();
+    let panels = datasets.iter().filter_map(|data| {
+        let drawn = points.iter().filter(|(entry, _)| same_data(data, entry.data));
+        let drawn: Vec<&Point> = drawn.collect();
+        panel(data, &drawn, &mut series)
+    });
+    let panels: Vec<Panel> = panels.collect();
+    let words = "Mean test accuracy over the splits that all levels of a method have on the same data; bars reach one \
+                 standard deviation, lines join levels that differ in one factor. ovr: hyperplane l is close to class l \
+                 (the paper's text); rvo: close to all others (the authors' code). tuned: parameters chosen by a \
+                 search; fixed: set beforehand, to values that may be none of those tried. Methods at one level only \
+                 are left out.";
+    let is_drawn =
+        |of: &&&Summary| points.iter().any(|(entry, _)| std::ptr::eq(entry.summary, **of));
+    let states = summaries.iter().filter(is_drawn);
+    let states = states.map(|summary| format!(" {}: {}", summary.name(), caption(summary, "")));
+    let caption = words.to_owned() + &states.collect::<String>();
+    let data: Vec<Level> = points.into_iter().map(|(_, level)| level).collect();
+    let (title, legend) = ("effect of scheme and tuning", series.legend(ACROSS));
+    let rows = in_rows(&panels, 2);
+    let figure = super::figure(summaries.first()?, title, rows, legend, words, &data)?;
+    let figure = Figure { name: "effect", ..figure };
+    if summaries.len() == 1 {
+        return Some(figure);
     }
-    let heading = match summaries {
-        [only] => only.heading(),
-        _ => "All experiments",
-    };
-    let columns = || summaries.iter().flat_map(|summary| &summary.columns);
-    let title_of = |method: &str| {
-        let column = columns().find(|column| column.method == method);
-        column.and_then(|column| column.info).map_or(method, |info| info.title).to_owned()
-    };
-    let columns = panels.len().min(2);
-    Some(Figure {
-        name: "effect",
-        title: format!("{heading}: effect of scheme and tuning"),
-        legend: Look::legend(methods.iter().map(|method| title_of(method))),
-        rows: Figure::grid(panels, columns),
-        columns,
-        caption,
-        data: csv(&cautions(summaries), &rows),
-    })
+    let title = format!("All experiments: {title}");
+    let cautions: BTreeSet<&str> = summaries.iter().flat_map(|of| of.cautions()).collect();
+    let data = csv(&cautions.into_iter().collect::<Vec<_>>(), &data);
+    Some(Figure { title, caption, data, ..figure })
 }
 
 /// Every entry with a scheme; of several at one level the first, in the order of the experiments.
 fn entries<'a>(summaries: &[&'a Summary]) -> Vec<Entry<'a>> {
     let mut found: Vec<Entry> = Vec::new();
-    for (origin, summary) in summaries.iter().enumerate() {
+    for summary in summaries {
         for column in &summary.columns {
-            let tuned = 2 * usize::from(column.points > 1);
             let level = match column.scheme.as_deref() {
-                Some("ovr") => tuned,
-                Some("rvo") => tuned + 1,
+                Some("ovr") => 2 * usize::from(column.points > 1),
+                Some("rvo") => 2 * usize::from(column.points > 1) + 1,
                 _ => continue,
             };
             for row in &summary.rows {
-                let cell = row.cells.get(column.index).filter(|cell| drawable(cell));
-                let entry = cell.map(|cell| Entry {
-                    origin,
-                    data: &row.data,
-                    method: &column.method,
-                    level,
-                    values: by_split(cell, &row.data),
+                let data = &row.data;
+                let values = row.cells[column.index].values().filter_map(|(split, value)| {
+                    Some(((split, data.splits.get(split)?.as_str()), value))
                 });
-                let known = |entry: &Entry| found.iter().any(|other| alike(other, entry, true));
-                found.extend(entry.filter(|entry| !known(entry)));
+                let values = values.collect();
+                let is_percentage = |value: &f64| (0.0..=100.0).contains(value);
+                let entry = Entry { summary, data, column, level, values };
+                let is_known = |other: &Entry| alike(other, &entry) && other.level == level;
+                let is_new = !entry.values.is_empty() && !found.iter().any(is_known);
+                if is_new && entry.values.values().all(is_percentage) {
+                    found.push(entry);
+                }
             }
         }
     }
     found
-}
-
-fn drawable(cell: &Cell) -> bool {
-    cell.counts.done > 0 && cell.values().all(|(_, value)| (0.0..=100.0).contains(&value))
-}
-
-fn by_split<'a>(cell: &Cell, data: &'a PlannedDataset) -> BTreeMap<Split<'a>, f64> {
-    let hashed = cell.values().filter_map(|(split, value)| {
-        let hash = data.splits.get(split)?.as_str();
-        Some(((split, hash), value))
-    });
-    hashed.collect()
 }
 
 /// Whether two datasets are the same: not only by name, since one may be a part of the other.
@@ -137,129 +121,72 @@ fn same_data(a: &PlannedDataset, b: &PlannedDataset) -> bool {
     (&a.name, &a.hash, a.n_train, a.n_test) == (&b.name, &b.hash, b.n_train, b.n_test)
 }
 
-/// Whether two entries are of the same data and method, and at the same level or not.
-fn alike(a: &Entry, b: &Entry, same_level: bool) -> bool {
-    a.method == b.method && same_data(a.data, b.data) && (a.level == b.level) == same_level
+/// Whether two entries are of the same data and method.
+fn alike(a: &Entry, b: &Entry) -> bool {
+    a.column.method == b.column.method && same_data(a.data, b.data)
 }
 
-/// Entries that have another level to be compared with, over the splits of all levels.
-fn points<'a>(entries: &[Entry<'a>]) -> Vec<Point<'a>> {
-    let point = |entry: &Entry<'a>| {
-        let others = entries.iter().filter(|other| alike(other, entry, false));
-        others.clone().next()?;
-        let common = entry
-            .values
-            .iter()
-            .filter(|(split, _)| others.clone().all(|other| other.values.contains_key(split)));
-        let values: Vec<f64> = common.map(|(_, value)| *value).collect();
-        let row = Level {
-            dataset: &entry.data.name,
-            train: entry.data.n_train,
-            test: entry.data.n_test,
-            method: entry.method,
-            level: LEVELS[entry.level],
-            accuracy: mean(&values)?.into(),
-            sd: standard_deviation(&values).into(),
-            splits: values.len(),
-        };
-        Some(Point { origin: entry.origin, data: entry.data, level: entry.level, row })
-    };
-    entries.iter().filter_map(point).collect()
+/// An entry over the splits of all levels of its method, if there is another level.
+fn level<'a>(entry: &Entry<'a>, entries: &[Entry<'a>]) -> Option<Level<'a>> {
+    let is_other = |other: &&Entry| alike(other, entry) && other.level != entry.level;
+    let others = entries.iter().filter(is_other);
+    others.clone().next()?;
+    let is_common = |split: &Split| others.clone().all(|other| other.values.contains_key(split));
+    let common = entry.values.iter().filter(|(split, _)| is_common(split));
+    let values: Vec<f64> = common.map(|(_, value)| *value).collect();
+    Some(Level {
+        dataset: &entry.data.name,
+        train: entry.data.n_train,
+        test: entry.data.n_test,
+        method: &entry.column.method,
+        level: LEVELS[entry.level],
+        accuracy: mean(&values)?.into(),
+        sd: standard_deviation(&values).into(),
+        splits: values.len(),
+    })
 }
 
-/// The points of each dataset.
-fn by_dataset<'p, 'a>(points: &'p [Point<'a>]) -> Vec<Vec<&'p Point<'a>>> {
-    let mut panels: Vec<Vec<&Point>> = Vec::new();
-    for point in points {
-        let same = |panel: &&mut Vec<&Point>| same_data(panel[0].data, point.data);
-        match panels.iter_mut().find(same) {
-            Some(panel) => panel.push(point),
-            None => panels.push(vec![point]),
-        }
-    }
-    panels
-}
-
-/// `dna, 10 splits`; with the size where other data has the same name.
-fn name(panel: &[&Point], panels: &[Vec<&Point>]) -> String {
-    let data = panel[0].data;
-    let namesakes = panels.iter().filter(|other| other[0].data.name == data.name);
-    let size = if namesakes.count() > 1 {
-        format!(", {} for training", counted(data.n_train, "sample"))
-    } else {
-        String::new()
-    };
-    let splits = splits(panel.iter().map(|point| point.row.splits));
-    format!("{}{size}, {splits}", data.name)
-}
-
-fn panel(points: &[&Point], name: String, methods: &[&str]) -> Option<Panel> {
-    let is_used = |level: &usize| points.iter().any(|point| point.level == *level);
+fn panel(data: &PlannedDataset, points: &[&Point], series: &mut Series) -> Option<Panel> {
+    let is_used = |level: &usize| points.iter().any(|(entry, _)| entry.level == *level);
     let levels: Vec<usize> = (0..LEVELS.len()).filter(is_used).collect();
     let x = Axis::names(levels.iter().map(|&level| LEVELS[level].to_owned()));
-    let y = Axis::percent(points.iter().flat_map(|point| point.ends()))?;
+    let ends = points.iter().flat_map(|(_, row)| {
+        let (mean, reach) = (row.accuracy.value(), row.sd.value());
+        [mean - reach, mean + reach]
+    });
+    let y = Axis::percent(ends)?;
+    let mut methods: Vec<&Column> = Vec::new();
+    for (entry, _) in points {
+        if !methods.iter().any(|column| column.method == entry.column.method) {
+            methods.push(entry.column);
+        }
+    }
     let mut marks = Vec::new();
-    for (index, method) in methods.iter().enumerate() {
-        let look = Look { radius: 3.75, ..Look::series(index) };
+    for (index, column) in methods.iter().enumerate() {
+        let title = column.info.map_or(column.method.as_str(), |info| info.title);
+        let look = Look { radius: 3.75, ..series.look(title) };
         // Methods stand next to each other, so that bars do not cover each other.
         let shift = (index as f64 - (methods.len() - 1) as f64 / 2.0) * 0.5 / methods.len() as f64;
-        let is_drawn = |level: usize| {
-            move |point: &&&Point| point.row.method == *method && point.level == level
-        };
         let drawn = levels.iter().enumerate().filter_map(|(place, level)| {
-            let point = points.iter().find(is_drawn(*level))?;
-            Some((place as f64 + shift, *point))
+            let of =
+                |entry: &Entry| (&entry.column.method, entry.level) == (&column.method, *level);
+            let (_, row) = points.iter().find(|(entry, _)| of(entry))?;
+            Some((*level, (place as f64 + shift, row.accuracy.value()), row.sd.value()))
         });
-        let drawn: Vec<(f64, &Point)> = drawn.collect();
-        for (x, point) in &drawn {
-            let ends = point.ends().map(|end| (*x, end)).to_vec();
-            marks.push(Mark::line(ends, 1.5, colour::faint(look.colour, 0.45)));
+        let drawn: Vec<_> = drawn.collect();
+        for (_, (x, mean), sd) in &drawn {
+            let ends = vec![(*x, mean - sd), (*x, mean + sd)];
+            marks.push(Mark::line(ends, 1.5, look.colour.mix(0.45)));
         }
-        let at: Vec<_> = drawn.iter().map(|(x, point)| (*x, point.row.accuracy.value())).collect();
-        for (points, ends) in drawn.windows(2).zip(at.windows(2)) {
-            // Lines join neighbours that differ in one factor only.
-            if (points[0].1.level ^ points[1].1.level).count_ones() == 1 {
-                marks.push(Mark::line(ends.to_vec(), 1.75, look.colour));
-            }
-        }
-        marks.push(Mark::Dots { at, look });
+        // Lines join neighbours that differ in one factor only.
+        let joined = drawn.windows(2).filter(|pair| (pair[0].0 ^ pair[1].0).count_ones() == 1);
+        let joined = joined.map(|pair| Mark::line(vec![pair[0].1, pair[1].1], 1.75, look.colour));
+        marks.extend(joined);
+        marks.push(Mark::Dots { at: drawn.iter().map(|(_, at, _)| *at).collect(), look });
     }
+    // The size tells apart what has the same name.
+    let splits = splits(points.iter().map(|(_, row)| row.splits));
+    let name = format!("{}, {} for training, {splits}", data.name, data.n_train);
     let about = "mean test accuracy (%)".to_owned();
     Some(Panel { name, about, marks, ..Panel::new(x, y, 190.0) })
-}
-
-impl Point<'_> {
-    /// One standard deviation to either side of the mean.
-    fn ends(&self) -> [f64; 2] {
-        let (mean, reach) = (self.row.accuracy.value(), self.row.sd.value());
-        [mean - reach, mean + reach]
-    }
-}
-
-/// The words that warn of any of the experiments.
-fn cautions(summaries: &[&Summary]) -> Vec<&'static str> {
-    let all = summaries.iter().flat_map(|summary| summary.cautions());
-    let mut all: Vec<&str> = all.collect();
-    if summaries.len() > 1 {
-        all.sort_unstable();
-        all.dedup();
-    }
-    all
-}
-
-/// The caption, with the state and the warnings of every experiment that is drawn.
-fn words(summaries: &[&Summary], points: &[Point]) -> String {
-    let mut words = "Mean test accuracy over the splits that all levels of a method have on the same data; bars \
-                     reach one standard deviation, lines join levels that differ in one factor. ovr: hyperplane l is close to class l (the paper's text); rvo: \
-                     close to all others (the authors' code). tuned: parameters chosen by a search; fixed: set \
-                     beforehand, to values that may be none of those tried. Methods at one level only are left out."
-        .to_owned();
-    let drawn = summaries.iter().enumerate();
-    for (_, summary) in drawn.filter(|(index, _)| points.iter().any(|p| p.origin == *index)) {
-        if summaries.len() > 1 {
-            words += &format!(" {}:", summary.name());
-        }
-        words += &format!(" {}", super::caption(summary, ""));
-    }
-    words
 }

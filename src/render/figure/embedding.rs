@@ -6,13 +6,11 @@ use serde::Serialize;
 use super::axis::Axis;
 use super::model::{Figure, Look, Mark, Panel};
 use super::text::Face;
-use super::{colour, one_split};
+use super::{colour, in_rows, one_split};
 use crate::analyse::text::number;
-use crate::analyse::{Entry, Row, Summary};
+use crate::analyse::{Entry, Summary};
 use crate::ledger::{Cloud, Embedding};
 use crate::render::csv::Number;
-
-const LETTER: Face = Face::bold(8.5);
 
 #[derive(Default, Serialize)]
 struct Sample<'a> {
@@ -30,42 +28,35 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let maps = summary.entries().filter_map(|entry| Some((entry, entry.cell.map.as_ref()?)));
     let maps: Vec<(Entry, &Embedding)> = maps.collect();
     let (_, first) = maps.first()?;
-    let mut panels = Vec::new();
-    let mut data = Vec::new();
+    let (mut panels, mut data) = (Vec::new(), Vec::new());
     for (Entry { row, column, .. }, map) in &maps {
-        let learnt = format!("z(x) of {}", column.label);
+        let (dataset, label) = (row.dataset.as_str(), column.label.as_str());
+        let learnt = format!("z(x) of {label}");
         for (space, what, cloud) in
             [("raw", "raw data", &map.raw), ("learnt", &learnt, &map.learnt)]
         {
             let samples = cloud.points.iter().zip(&map.labels).enumerate();
-            let samples = samples.map(|(sample, ([x, y], class))| Sample {
-                dataset: &row.dataset,
-                label: &column.label,
-                space,
-                sample,
-                class: *class,
-                x: Number::from(*x),
-                y: Number::from(*y),
+            let samples = samples.map(|(sample, (&[x, y], &class))| {
+                let (x, y) = (Number::from(x), Number::from(y));
+                Sample { dataset, label, space, sample, class, x, y }
             });
             let samples: Vec<Sample> = samples.collect();
-            let name = format!("{}: {what}, {} dimensions", row.dataset, cloud.dims);
+            let name = format!("{dataset}: {what}, {} dimensions", cloud.dims);
             panels.extend(panel(name, cloud, &samples, &row.data.classes));
             data.extend(samples);
         }
     }
-    let mut rows: Vec<&Row> = maps.iter().map(|(entry, _)| entry.row).collect();
-    rows.dedup_by_key(|row| &row.dataset);
     let words = format!(
         "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have the \
          same seed, and each sample is drawn as its class. Silhouette (from −1 to 1) and the share of samples whose {} \
          nearest neighbours tell their class are those of the spaces themselves, not of the maps. The method never saw the \
          classes of these samples.",
-        one_split(rows.into_iter()),
+        one_split(maps.iter().map(|(entry, _)| entry.row)),
         first.perplexity,
         first.neighbours
     );
-    let title = ("embedding", "samples before and after");
-    super::figure(summary, title, (panels, 2), &words, &data)
+    let (title, rows) = ("samples before and after", in_rows(&panels, 2));
+    super::figure(summary, title, rows, Vec::new(), &words, &data)
 }
 
 fn panel(name: String, cloud: &Cloud, samples: &[Sample], classes: &[String]) -> Option<Panel> {
@@ -88,7 +79,10 @@ fn mark(sample: &Sample, class: Option<&String>) -> Option<Mark> {
     let at = (sample.x.0?, sample.y.0?);
     let look = Look { radius: 2.5, ..Look::series(sample.class) };
     Some(match class.filter(|name| name.chars().count() <= 2) {
-        Some(name) => Mark::text(at, HPos::Center, (LETTER, look.colour), name),
-        None => Mark::Dots { at: vec![at], look },
+        Some(name) => {
+            let letter = Face::bold(8.5, 10.0, look.colour);
+            Mark::text(at, HPos::Center, letter, name)
+        }
+        None => Mark::dot(at, look),
     })
 }

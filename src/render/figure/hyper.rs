@@ -1,16 +1,17 @@
 //! `hyperparameters`: accuracy over pairs of parameters as heat maps, over each of them as lines.
 
+use plotters::style::Color;
 use plotters::style::text_anchor::HPos;
 use serde::Serialize;
 
 use super::axis::Axis;
+use super::draw::TICK;
 use super::model::{Figure, Look, Mark, Panel};
 use super::text::Face;
-use super::{caption, colour, splits};
+use super::{colour, splits};
 use crate::analyse::{Axis as Parameter, SAME, Study, Summary, protocol, studies};
-use crate::render::csv::{Number, csv};
+use crate::render::csv::Number;
 
-const VALUE: Face = Face::plain(9.5);
 const HEIGHT: f64 = 180.0;
 /// Most parameters of a study that get a line each.
 const LINES: usize = 3;
@@ -33,17 +34,10 @@ struct Point<'a> {
 /// The figure, if the ledger holds a study.
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let studies = studies(summary);
-    let rows: Vec<Vec<Panel>> = studies.iter().map(panels).collect();
-    let widest = rows.iter().map(Vec::len).max()?;
-    Some(Figure {
-        name: "hyperparameters",
-        title: format!("{}: hyperparameters", summary.heading()),
-        legend: Vec::new(),
-        rows,
-        columns: widest.max(2),
-        caption: caption(summary, &words(summary, &studies)),
-        data: csv(&summary.cautions(), &studies.iter().flat_map(points).collect::<Vec<_>>()),
-    })
+    let words = words(summary, &studies);
+    let data: Vec<Point> = studies.iter().flat_map(points).collect();
+    let rows = studies.iter().map(panels).collect();
+    super::figure(summary, "hyperparameters", rows, Vec::new(), &words, &data)
 }
 
 fn words(summary: &Summary, studies: &[Study]) -> String {
@@ -51,15 +45,11 @@ fn words(summary: &Summary, studies: &[Study]) -> String {
     let rows = rows.filter(|row| studies.iter().any(|study| study.dataset == row.dataset));
     let points = studies.iter().flat_map(|study| &study.points);
     let over = splits(points.map(|point| point.splits));
-    let scored = if studies.iter().all(|study| study.scored.starts_with("test")) {
-        "Test accuracy in percent"
-    } else {
-        "Accuracy in percent, of the samples that the axis names"
-    };
     format!(
-        "{scored}, mean over {over}. Lines: horizontal one parameter's values, evenly spaced whatever their size, the others at \
-         their best; bands reach one standard deviation over splits. Heat maps: one parameter to the right, one upwards, \
-         the stronger the colour the higher, the best framed. The best of many is not an estimate of an accuracy. {}",
+        "Accuracy in percent of the samples that the panel names, mean over {over}. Lines: values of one parameter, evenly \
+         spaced, with the others at their best; bands reach one standard deviation over splits. Heat maps: one parameter \
+         to the right, one upwards; darker is better, the best have a frame. The best of many is not an estimate of an \
+         accuracy. {}",
         protocol::data(rows)
     )
 }
@@ -87,14 +77,10 @@ fn line(study: &Study, axis: usize) -> Option<Panel> {
     let y = Axis::percent(band(-1.0).chain(band(1.0)).map(|point| point.1))?;
     let look = Look::series(0);
     let around = band(-1.0).chain(band(1.0).rev()).collect();
-    let mut marks = vec![Mark::Area { points: around, colour: colour::faint(look.colour, 0.18) }];
+    let mut marks = vec![Mark::Area { points: around, colour: look.colour.mix(0.18) }];
     marks.extend(Mark::curve(band(0.0).collect(), look));
-    Some(Panel {
-        about: study.scored.to_owned(),
-        below: parameter.name.clone(),
-        marks,
-        ..Panel::new(ticks(parameter), y, HEIGHT)
-    })
+    let (about, below) = (study.scored.to_owned(), parameter.name.clone());
+    Some(Panel { about, below, marks, ..Panel::new(ticks(parameter), y, HEIGHT) })
 }
 
 /// The first parameter to the right, the second upwards.
@@ -104,50 +90,43 @@ fn heat_map(study: &Study) -> Option<Panel> {
     };
     let means = || study.points.iter().map(|point| point.mean);
     let (low, top) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
-    let mut marks = Vec::new();
+    let (mut marks, mut frames) = (Vec::new(), Vec::new());
     for point in &study.points {
         let (x, y) = (point.at[0] as f64, point.at[1] as f64);
         let share = if top > low { (point.mean - low) / (top - low) } else { 1.0 };
-        let cell =
-            |half: f64, colour| Mark::rectangle((x - half, y - half), (x + half, y + half), colour);
-        let is_best = top - point.mean <= SAME;
-        marks.push(cell(0.49, colour::ramp(share)));
-        if is_best {
-            let corners = [(-1.0, -1.0), (-1.0, 1.0), (1.0, 1.0), (1.0, -1.0), (-1.0, -1.0)];
-            let frame = corners.map(|(dx, dy)| (x + 0.47 * dx, y + 0.47 * dy)).to_vec();
-            marks.push(Mark::line(frame, 2.5, colour::REFERENCE));
+        let corners = [(-0.49, -0.49), (-0.49, 0.49), (0.49, 0.49), (0.49, -0.49), (-0.49, -0.49)];
+        let points = corners.map(|(dx, dy)| (x + dx, y + dy)).to_vec();
+        if top - point.mean <= SAME {
+            frames.push(Mark::line(points.clone(), 2.5, colour::REFERENCE));
         }
+        marks.push(Mark::Area { points, colour: colour::ramp(share) });
         // Many values leave no room for numbers.
         if across.values.len() <= 8 && up.values.len() <= 12 {
-            let colour = if share > 0.55 { colour::WHITE } else { colour::INK };
+            let colour = if share > 0.7 { colour::WHITE } else { colour::INK };
             let text = format!("{:.1}", point.mean);
-            marks.push(Mark::text((x, y), HPos::Center, (VALUE, colour), text));
+            marks.push(Mark::text((x, y), HPos::Center, Face { colour, ..TICK }, text));
         }
     }
-    Some(Panel {
-        about: format!("{} upwards; {}", up.name, study.scored),
-        below: across.name.clone(),
-        marks,
-        ..Panel::new(ticks(across), ticks(up), HEIGHT)
-    })
+    marks.extend(frames);
+    let about = format!("{} upwards; {}", up.name, study.scored);
+    let below = across.name.clone();
+    Some(Panel { about, below, marks, ..Panel::new(ticks(across), ticks(up), HEIGHT) })
 }
 
 fn points(study: &Study) -> impl Iterator<Item = Point<'_>> {
-    study.points.iter().map(|point| {
-        let value = |(axis, at): (&Parameter, &usize)| {
-            axis.values.get(*at).map_or(String::new(), protocol::value_of)
-        };
-        let joined = |texts: Vec<String>| texts.join(" ");
-        let places = || study.axes.iter().zip(&point.at);
-        let others = || places().skip(1);
+    let names: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
+    study.points.iter().map(move |point| {
+        let places = study.axes.iter().zip(&point.at);
+        let values = places.map(|(axis, at)| protocol::value_of(&axis.values[*at]));
+        let values: Vec<String> = values.collect();
         Point {
             dataset: &study.dataset,
             label: &study.label,
-            parameter: study.axes.first().map_or("", |axis| &axis.name),
-            value: places().next().map_or(String::new(), value),
-            other_parameter: joined(others().map(|(axis, _)| axis.name.clone()).collect()),
-            other_value: joined(others().map(value).collect()),
-            accuracy: Number::from(point.mean),
+            parameter: names[0],
+            value: values[0].clone(),
+            other_parameter: names[1..].join(" "),
+            other_value: values[1..].join(" "),
+            accuracy: point.mean.into(),
             sd: point.deviation.into(),
             splits: point.splits,
             scored: study.scored,

@@ -4,170 +4,166 @@ use plotters::style::RGBAColor;
 use plotters::style::text_anchor::HPos;
 
 use super::axis::Axis;
-use super::colour;
-use super::draw::TICK;
+use super::draw::{LABEL, STRONG, TICK};
 use super::model::{Look, Mark, Panel, Shape};
+use super::text::Face;
+use super::{MOST, colour, undrawn_methods};
 use crate::analyse::{Entry, Row, Summary};
 use crate::render::csv::Names;
 
-/// Methods of a dataset that are drawn.
-pub(super) const MOST: usize = 30;
 /// Splits of a lane with a dot.
 const MOST_DOTS: usize = 200;
 /// Splits are spread this many pixels above and below their line, since equal accuracies are common.
 const SPREAD: f64 = 5.5;
-/// Stands before a number that lies off the axis.
-pub(super) const OFF: &str = "◂";
 
 /// A method on a dataset.
-#[derive(Default)]
 pub(super) struct Lane {
-    pub(super) label: String,
-    /// One per split.
-    pub(super) dots: Vec<f64>,
-    /// Our mean, if there is one, and others.
+    label: String,
+    pub(super) is_strong: bool,
+    /// At most two.
     pub(super) bars: Vec<Bar>,
-    /// What is written if there is no mean of ours.
-    pub(super) words: String,
-    /// Stands to the right of the plot.
-    pub(super) share: String,
+    /// `5/10`, right of the plot, if some splits lack a result.
+    share: String,
 }
 
-/// A mean with intervals.
+/// A mean with its splits and intervals.
 pub(super) struct Bar {
-    pub(super) mean: f64,
+    pub(super) mean: Option<f64>,
+    /// One per split.
+    pub(super) dots: Vec<f64>,
     /// From, to, and how many pixels thick.
     pub(super) intervals: Vec<(f64, f64, f64)>,
     pub(super) look: Look,
-    /// How far below the middle of the lane, in pixels.
-    pub(super) offset: f64,
-    /// What is written if the mean lies off the axis.
+    /// What is written if there is no mean, or none on the axis.
     pub(super) words: String,
 }
 
-/// A panel per dataset, and the rows of all cells: `numbers` gives the rows of a cell, `lane` draws them, and `panel`
-/// puts the lanes of a dataset together.
+/// A panel per dataset, and the rows of all cells: `cell` gives the rows of a cell and the lane that shows them, and
+/// `panel` puts the lanes of a dataset together.
 pub(super) fn panels<'a, R>(
     summary: &'a Summary,
-    numbers: impl Fn(Entry<'a>) -> Vec<R>,
-    lane: impl Fn(&[R], Entry<'a>) -> Option<Lane>,
+    cell: impl Fn(Entry<'a>) -> (Vec<R>, Option<Lane>),
     panel: impl Fn(&Row, &[Lane]) -> Option<Panel>,
 ) -> (Vec<Panel>, Vec<(Names<'a>, R)>) {
-    let (mut panels, mut rows) = (Vec::new(), Vec::new());
+    let (mut panels, mut data) = (Vec::new(), Vec::new());
     for row in &summary.rows {
         let mut lanes = Vec::new();
         for entry in summary.entries_of(row) {
-            let numbers = numbers(entry);
-            lanes.extend(lane(&numbers, entry).filter(|_| lanes.len() < MOST));
-            rows.extend(numbers.into_iter().map(|numbers| (Names::of(entry), numbers)));
+            let (rows, lane) = cell(entry);
+            lanes.extend(lane.filter(|_| lanes.len() < MOST));
+            data.extend(rows.into_iter().map(|row| (Names::of(entry), row)));
         }
         panels.extend(panel(row, &lanes));
     }
-    (panels, rows)
+    (panels, data)
 }
 
-impl Bar {
-    /// A bar in the middle of its lane, with intervals as low and high ends.
-    pub(super) fn new(mean: f64, look: Look, intervals: &[(Option<(f64, f64)>, f64)]) -> Self {
-        let intervals = intervals.iter().filter_map(|(ends, thick)| Some((ends.as_ref()?, thick)));
-        let intervals = intervals.map(|((low, high), thick)| (*low, *high, *thick)).collect();
-        Self { mean, intervals, look, offset: 0.0, words: String::new() }
-    }
-
-    /// From the lowest to the highest value of the bar and some dots.
-    pub(super) fn span(&self, dots: &[f64]) -> (f64, f64) {
-        let ends = self.intervals.iter().flat_map(|(low, high, _)| [*low, *high]);
-        let values = ends.chain(dots.iter().copied());
-        values.fold((self.mean, self.mean), |(low, high), value| (low.min(value), high.max(value)))
-    }
-}
-
-/// A panel of lanes, each `height` pixels high, on top of the marks `behind`. Without an axis it has words only.
+/// A panel of lanes, each `height` pixels high, on top of the marks `behind`. Without a mean it has words only.
 pub(super) fn panel(
     lanes: &[Lane],
     axis: Option<Axis>,
-    behind: Vec<Mark>,
-    (height, strong): (f64, Option<usize>),
+    below: &str,
+    height: f64,
+    behind: impl FnOnce(&Axis) -> Vec<Mark>,
 ) -> Panel {
-    let labels = lanes.iter().map(|lane| lane.label.clone());
-    let names = Axis { strong, ..Axis::names(labels).reversed() };
+    let axis = axis.filter(|_| spans(lanes).next().is_some());
+    let mut marks = axis.as_ref().map_or(Vec::new(), behind);
+    let below = if axis.is_some() { below } else { "" }.to_owned();
     let x = axis.unwrap_or(Axis::hidden(0.0, 1.0));
-    let marks = lanes.iter().enumerate().flat_map(|(index, lane)| lane.marks(index, &x, height));
-    let marks = behind.into_iter().chain(marks).collect();
-    Panel { marks, ..Panel::new(x, names, lanes.len() as f64 * height) }
+    for (index, lane) in lanes.iter().enumerate() {
+        marks.extend(lane.marks(index as f64, &x, height));
+    }
+    let count = lanes.len() as f64;
+    let y = Axis::hidden(count - 0.5, -0.5);
+    Panel { below, marks, ..Panel::new(x, y, count * height) }
 }
 
-/// Every value that lanes show.
-pub(super) fn values(lanes: &[Lane]) -> impl Iterator<Item = f64> {
-    lanes.iter().flat_map(|lane| {
-        let spans = lane.bars.iter().map(|bar| bar.span(&lane.dots));
-        spans.flat_map(|(low, high)| [low, high])
-    })
+/// From the lowest to the highest value of every bar.
+pub(super) fn spans(lanes: &[Lane]) -> impl Iterator<Item = (f64, f64)> {
+    lanes.iter().flat_map(|lane| &lane.bars).filter_map(Bar::span)
 }
 
 /// A dashed line through all lanes.
 pub(super) fn guide(at: f64, lanes: usize, colour: RGBAColor) -> Mark {
-    Mark::dashes(vec![(at, -0.5), (at, lanes as f64 - 0.5)], colour)
+    Mark::Dashes { points: vec![(at, -0.5), (at, lanes as f64 - 0.5)], colour }
 }
 
-/// Says what is not drawn of the methods and splits.
-pub(super) fn left_out(summary: &Summary) -> String {
-    let mut words = String::new();
+/// What is not drawn, and what the words at the right end are.
+pub(super) fn words(summary: &Summary) -> String {
+    let mut words = undrawn_methods(summary);
     if summary.rows.iter().any(|row| row.splits() > MOST_DOTS) {
         words += &format!(
             " At most {MOST_DOTS} splits of a method have a dot, evenly picked; means and bars are of all."
         );
     }
-    words + &undrawn_methods(summary)
-}
-
-/// Says how many methods are drawn if those are not all.
-pub(super) fn undrawn_methods(summary: &Summary) -> String {
-    match summary.columns.len() {
-        ..=MOST => String::new(),
-        all => format!(" {MOST} of {all} methods are drawn; the data has all."),
+    if summary.entries().any(|entry| entry.cell.share().is_some()) {
+        words += " k/n next to a lane: k of its n planned splits succeeded.";
     }
+    words
 }
 
 impl Lane {
-    fn marks(&self, index: usize, x: &Axis, height: f64) -> Vec<Mark> {
-        let lane = index as f64;
-        let words = |x: f64, y: f64, colour, text: &str| {
-            Mark::text((x, y), HPos::Left, (TICK, colour), text)
-        };
-        let mut marks = Vec::new();
-        let has_ours = self.bars.iter().any(|bar| bar.look.shape == Shape::Dot);
-        if !has_ours {
-            let y = if self.bars.is_empty() { lane } else { lane - 6.0 / height };
-            marks.push(words(x.low, y, colour::GREY, &self.words));
-        }
-        for (number, bar) in self.bars.iter().enumerate() {
-            let y = lane + bar.offset / height;
-            if !x.holds(bar.mean) {
-                marks.push(words(x.low, y, bar.look.colour, &format!("{OFF} {}", bar.words)));
-                continue;
-            }
-            if number == 0 && has_ours {
-                marks.push(self.dots(bar.look, y, height));
-            }
-            let intervals = bar.intervals.iter();
-            marks.extend(intervals.map(|&(low, high, thick)| {
-                Mark::line(vec![(low, y), (high, y)], thick, bar.look.colour)
-            }));
-            marks.push(Mark::Dots { at: vec![(bar.mean, y)], look: bar.look });
-        }
+    pub(super) fn new(entry: Entry, bars: Vec<Bar>) -> Self {
+        let Entry { column, cell, .. } = entry;
+        let share = cell.share().unwrap_or_default();
+        Self { label: column.label.clone(), is_strong: column.is_reference, bars, share }
+    }
+
+    fn marks(&self, y: f64, x: &Axis, height: f64) -> Vec<Mark> {
+        let face = if self.is_strong { STRONG } else { LABEL };
+        let mut marks = vec![Mark::text((x.low, y), HPos::Right, face, &self.label)];
         if !self.share.is_empty() {
-            marks.push(words(x.high, lane, colour::GREY, &self.share));
+            marks.push(Mark::text((x.high, y), HPos::Left, TICK, &self.share));
+        }
+        // A second bar lies below the first.
+        let offsets = if self.bars.len() > 1 { [-6.0, 9.0] } else { [0.0; 2] };
+        for (bar, offset) in self.bars.iter().zip(offsets) {
+            marks.extend(bar.marks(y + offset / height, x, height));
         }
         marks
     }
+}
 
-    /// A faint dot per split, or, of thousands, evenly picked ones.
-    fn dots(&self, mean: Look, level: f64, height: f64) -> Mark {
+impl Bar {
+    /// A bar in the middle of its lane, without splits. Intervals are their ends and how thick they are.
+    pub(super) fn new(
+        mean: Option<f64>,
+        look: Look,
+        intervals: &[(Option<(f64, f64)>, f64)],
+    ) -> Self {
+        let intervals = intervals.iter().filter_map(|(ends, thick)| Some((ends.as_ref()?, thick)));
+        let intervals = intervals.map(|((low, high), thick)| (*low, *high, *thick)).collect();
+        Self { mean, dots: Vec::new(), intervals, look, words: String::new() }
+    }
+
+    /// Words in the place of a mean.
+    pub(super) fn without_mean(words: impl Into<String>) -> Self {
+        Self { words: words.into(), ..Self::new(None, Look::dot(colour::GREY), &[]) }
+    }
+
+    /// From its lowest to its highest value.
+    fn span(&self) -> Option<(f64, f64)> {
+        let mean = self.mean?;
+        let ends = self.intervals.iter().flat_map(|(low, high, _)| [*low, *high]);
+        let values = ends.chain(self.dots.iter().copied());
+        Some(values.fold((mean, mean), |(low, high), value| (low.min(value), high.max(value))))
+    }
+
+    fn marks(&self, y: f64, x: &Axis, height: f64) -> Vec<Mark> {
+        let Some(mean) = self.mean.filter(|mean| x.holds(*mean)) else {
+            let face = Face { colour: self.look.colour, ..TICK };
+            return vec![Mark::text((x.low, y), HPos::Left, face, &self.words)];
+        };
+        // Of thousands, evenly picked ones.
         let step = self.dots.len().div_ceil(MOST_DOTS).max(1);
         let dots = self.dots.iter().enumerate().step_by(step);
-        let at = dots.map(|(split, dot)| (*dot, level + scatter(split) * SPREAD / height));
-        Mark::Dots { at: at.collect(), look: faint(mean.colour) }
+        let at = dots.map(|(split, dot)| (*dot, y + scatter(split) * SPREAD / height));
+        let mut marks = vec![Mark::Dots { at: at.collect(), look: faint(self.look.colour) }];
+        marks.extend(self.intervals.iter().map(|&(low, high, thick)| {
+            Mark::line(vec![(low, y), (high, y)], thick, self.look.colour)
+        }));
+        marks.push(Mark::dot((mean, y), self.look));
+        marks
     }
 }
 
@@ -187,28 +183,26 @@ pub(super) fn split_icon() -> (String, Vec<Mark>) {
     ("one split".to_owned(), vec![Mark::Dots { at, look: faint(colour::METHOD) }])
 }
 
-/// What stands for a mean with an interval in a legend.
-pub(super) fn bar_icon(look: Look, thick: f64) -> Vec<Mark> {
-    let line = Mark::line(vec![(-1.0, 0.0), (1.0, 0.0)], thick, look.colour);
-    let mut marks = vec![line];
-    marks.extend(look.icon());
-    marks
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lane(dots: Vec<f64>) -> Lane {
-        let bar = Bar::new(90.0, Look::dot(colour::METHOD), &[(None, 2.0)]);
-        Lane { dots, bars: vec![bar], ..Lane::default() }
+    fn bar(dots: Vec<f64>) -> Bar {
+        Bar { dots, ..Bar::new(Some(90.0), Look::dot(colour::METHOD), &[(None, 2.0)]) }
+    }
+
+    fn dots(bar: &Bar, axis: &Axis) -> Vec<f64> {
+        match &bar.marks(0.0, axis, 25.0)[0] {
+            Mark::Dots { at, .. } => at.iter().map(|(x, _)| *x).collect(),
+            _ => Vec::new(),
+        }
     }
 
     #[test]
-    fn one_split_has_no_bar() {
-        let lane = lane(vec![90.0]);
-        assert_eq!(lane.bars[0].span(&lane.dots), (90.0, 90.0));
-        let marks = lane.marks(0, &Axis::percent([90.0]).unwrap(), 25.0);
+    fn one_split_has_no_interval() {
+        let bar = bar(vec![90.0]);
+        assert_eq!(bar.span(), Some((90.0, 90.0)));
+        let marks = bar.marks(0.0, &Axis::percent([90.0]).unwrap(), 25.0);
         assert!(marks.iter().all(|mark| matches!(mark, Mark::Dots { at, .. } if at.len() == 1)));
         assert_eq!(marks.len(), 2);
     }
@@ -224,13 +218,8 @@ mod tests {
 
     #[test]
     fn thousands_of_splits_are_thinned_evenly() {
-        let drawn = |splits: usize| {
-            let lane = lane((0..splits).map(|split| split as f64).collect());
-            match lane.dots(Look::dot(colour::METHOD), 0.0, 25.0) {
-                Mark::Dots { at, .. } => at.into_iter().map(|(x, _)| x).collect::<Vec<_>>(),
-                _ => Vec::new(),
-            }
-        };
+        let axis = Axis::hidden(0.0, 2000.0);
+        let drawn = |splits: usize| dots(&bar((0..splits).map(|i| i as f64).collect()), &axis);
         assert_eq!(drawn(200).len(), 200);
         assert_eq!(drawn(1000)[1], 5.0);
         assert_eq!(drawn(1001).len(), 167);

@@ -4,7 +4,7 @@
 //! [`Figure`] ([`model`]), which is plain data. [`draw`] turns any figure into SVG, and [`png`] an SVG into PNG.
 //! Panels with a lane per method share [`lanes`].
 //!
-//! A figure is drawn if the ledger holds what it shows; [`figures`] lists them all.
+//! A figure is drawn if the ledger holds what it shows; [`FIGURES`] lists them all.
 
 mod accuracy;
 mod against_paper;
@@ -32,22 +32,30 @@ use super::csv::csv;
 use crate::analyse::text::counted;
 use crate::analyse::{Entry, Row, Summary, Trace, protocol};
 use crate::error::Error;
-use model::Panel;
+use model::{Legend, Panel};
 
-/// The names of all figures.
-pub(super) const NAMES: [&str; 11] = [
-    "accuracy",
-    "differences",
-    "paper",
-    "critical-difference",
-    "time",
-    "effect",
-    "convergence",
-    "ablation",
-    "radar",
-    "hyperparameters",
-    "embedding",
+/// Methods of a dataset that are drawn.
+const MOST: usize = 40;
+
+type Build = fn(&Summary) -> Option<Figure>;
+
+/// The figures with the names of their files, in the order of the report.
+const FIGURES: [(&str, Build); 11] = [
+    ("accuracy", accuracy::figure),
+    ("differences", differences::figure),
+    ("paper", against_paper::figure),
+    ("critical-difference", critical::figure),
+    ("time", time::figure),
+    ("effect", |summary| effect::figure(&[summary])),
+    ("convergence", training::convergence),
+    ("ablation", training::ablation),
+    ("radar", radar::figure),
+    ("hyperparameters", hyper::figure),
+    ("embedding", embedding::figure),
 ];
+
+/// A cell with the trace of its first split.
+type Traced<'a> = (Entry<'a>, &'a Trace);
 
 impl Figure {
     /// An SVG, 960 pixels wide.
@@ -65,56 +73,47 @@ impl Figure {
     }
 }
 
-/// Every figure that the ledger has the numbers for, in the order of the report.
+/// Every figure that the ledger has the numbers for.
 pub fn figures(summary: &Summary) -> Vec<Figure> {
-    let figures = [
-        accuracy::figure(summary),
-        differences::figure(summary),
-        against_paper::figure(summary),
-        critical::figure(summary),
-        time::figure(summary),
-        effect::figure(&[summary]),
-        training::convergence(summary),
-        training::ablation(summary),
-        radar::figure(summary),
-        hyper::figure(summary),
-        embedding::figure(summary),
-    ];
-    figures.into_iter().flatten().collect()
+    let built = FIGURES.iter().map(|(name, build)| Some(Figure { name, ..build(summary)? }));
+    built.flatten().collect()
 }
 
-/// A figure of one experiment: its name, what follows the experiment's title, its panels and how many of them have room
-/// next to each other, what they show in words, and their data. `None` without panels.
+/// The names of all figures.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FIGURES.iter().map(|(name, _)| *name)
+}
+
+/// A figure of one experiment: what follows the experiment's title, rows of panels, what their marks are, what they
+/// show in words, and their data. `None` without panels.
 fn figure<R: Serialize + Default>(
     summary: &Summary,
-    (name, title): (&'static str, &str),
-    (panels, columns): (Vec<Panel>, usize),
+    title: &str,
+    rows: Vec<Vec<Panel>>,
+    legend: Legend,
     words: &str,
-    rows: &[R],
+    data: &[R],
 ) -> Option<Figure> {
-    let columns = panels.len().min(columns);
-    (columns > 0).then(|| Figure {
-        name,
+    (!rows.is_empty()).then(|| Figure {
+        name: "",
         title: format!("{}: {title}", summary.heading()),
-        legend: Vec::new(),
-        rows: Figure::grid(panels, columns),
-        columns,
+        legend,
+        rows,
         caption: caption(summary, words),
-        data: csv(&summary.cautions(), rows),
+        data: csv(&summary.cautions(), data),
     })
 }
 
-/// What a figure of single fits shows: of which data, and of which split of how many.
-fn one_split<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> String {
-    let mut planned: Vec<usize> = rows.clone().map(|row| row.data.splits.len()).collect();
-    planned.sort_unstable();
-    planned.dedup();
-    let split = match planned.as_slice() {
-        [1] => "Of the only split there is".to_owned(),
-        [several] => format!("Of the first of {several} splits"),
-        _ => "Of the first split of each dataset".to_owned(),
-    };
-    format!("{split}. {}", protocol::data(rows))
+/// Panels in rows of at most so many.
+fn in_rows(panels: &[Panel], columns: usize) -> Vec<Vec<Panel>> {
+    panels.chunks(columns).map(<[Panel]>::to_vec).collect()
+}
+
+/// What a figure of single fits shows: of which data, and of which split.
+fn one_split<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+    let mut rows: Vec<&Row> = rows.collect();
+    rows.dedup_by_key(|row| row.index);
+    format!("Of the first split of each dataset. {}", protocol::data(rows))
 }
 
 /// `10 splits` or `5 to 10 splits`.
@@ -125,19 +124,22 @@ fn splits(counts: impl Iterator<Item = usize> + Clone) -> String {
 }
 
 /// What the steps of traces are called: networks train by epochs.
-fn unit(entries: &[Entry]) -> &'static str {
-    match entries.iter().filter(|entry| entry.column.is_network).count() {
-        0 => "iteration",
-        networks if networks == entries.len() => "epoch",
-        _ => "iteration or epoch",
-    }
+fn unit(traces: &[Traced]) -> &'static str {
+    let are_networks = traces.iter().all(|(entry, _)| entry.column.is_network);
+    if are_networks { "epoch" } else { "iteration" }
 }
 
 /// The cells whose fit was traced, with their traces.
-fn traced<'a>(
-    entries: impl Iterator<Item = Entry<'a>>,
-) -> impl Iterator<Item = (Entry<'a>, &'a Trace)> {
+fn traced<'a>(entries: impl Iterator<Item = Entry<'a>>) -> impl Iterator<Item = Traced<'a>> {
     entries.filter_map(|entry| Some((entry, entry.cell.trace.as_ref()?)))
+}
+
+/// Says how many methods are drawn if those are not all.
+fn undrawn_methods(summary: &Summary) -> String {
+    match summary.columns.len() {
+        ..=MOST => String::new(),
+        all => format!(" {MOST} of {all} methods are drawn; the data has all."),
+    }
 }
 
 /// A caption: the state of the run, what is drawn, what to beware of, and where it comes from.

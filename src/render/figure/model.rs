@@ -5,6 +5,7 @@ use plotters::style::text_anchor::HPos;
 
 use super::axis::Axis;
 use super::colour;
+use super::draw::CAPTION;
 use super::text::Face;
 
 /// A figure that is ready to be drawn.
@@ -13,20 +14,20 @@ pub struct Figure {
     /// Name of its files, without ending.
     pub name: &'static str,
     pub title: String,
-    /// Each entry with the marks that stand for it, which lie between -1 and 1 in both directions.
-    pub(super) legend: Vec<(String, Vec<Mark>)>,
+    pub(super) legend: Legend,
     /// Panels from top to bottom, and from left to right.
     pub(super) rows: Vec<Vec<Panel>>,
-    /// How many panels have room next to each other.
-    pub(super) columns: usize,
     /// What the figure shows, in words.
     pub caption: String,
     /// The numbers that are drawn, as CSV.
     pub data: String,
 }
 
+/// Each entry with the marks that stand for it, which lie between -1 and 1 in both directions.
+pub(super) type Legend = Vec<(String, Vec<Mark>)>;
+
 /// A plot with its titles.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Panel {
     pub(super) name: String,
     /// Below the name: what the vertical axis shows, or what the data is.
@@ -38,21 +39,26 @@ pub(super) struct Panel {
     /// Height of the plot in pixels, without titles and labels.
     pub(super) height: f64,
     pub(super) marks: Vec<Mark>,
-    /// Why there is nothing to plot.
-    pub(super) message: Option<String>,
 }
+
+/// Lines in a legend.
+pub(super) const ACROSS: [(f64, f64); 2] = [(-1.0, 0.0), (1.0, 0.0)];
+pub(super) const UPWARDS: [(f64, f64); 2] = [(0.0, -1.0), (0.0, 1.0)];
 
 /// Something in a panel.
 #[derive(Clone)]
 pub(super) enum Mark {
     /// A line, `thick` pixels wide.
-    Line { points: Vec<(f64, f64)>, thick: f64, colour: RGBAColor, is_dashed: bool },
+    Line { points: Vec<(f64, f64)>, thick: f64, colour: RGBAColor },
+    /// A dashed line, one pixel wide.
+    Dashes { points: Vec<(f64, f64)>, colour: RGBAColor },
     /// A filled polygon.
     Area { points: Vec<(f64, f64)>, colour: RGBAColor },
     /// Points of the same look.
     Dots { at: Vec<(f64, f64)>, look: Look },
-    /// A line of text. It starts a little to the right of its place, ends a little to the left, or lies around it.
-    Text { at: (f64, f64), anchor: HPos, face: Face, colour: RGBAColor, text: String },
+    /// At most `most` lines of text. They start a little to the right of their place, end a little to the left, or lie
+    /// around it. Those that end at the left end of the horizontal axis or start at its right end get room there.
+    Text { at: (f64, f64), anchor: HPos, face: Face, text: String, most: usize },
 }
 
 /// Colour, shape and radius in pixels of a point.
@@ -76,74 +82,48 @@ pub(super) enum Shape {
     Faint,
 }
 
-impl Figure {
-    /// Puts panels into rows of `columns`.
-    pub(super) fn grid(panels: Vec<Panel>, columns: usize) -> Vec<Vec<Panel>> {
-        let mut rows: Vec<Vec<Panel>> = Vec::new();
-        for panel in panels {
-            match rows.last_mut().filter(|row| row.len() < columns) {
-                Some(row) => row.push(panel),
-                None => rows.push(vec![panel]),
-            }
-        }
-        rows
-    }
-}
+/// Names of series in the order of their first use, which gives their look.
+#[derive(Default)]
+pub(super) struct Series(Vec<String>);
 
 impl Panel {
     /// A panel without titles and marks.
     pub(super) fn new(x: Axis, y: Axis, height: f64) -> Self {
-        Self {
-            name: String::new(),
-            about: String::new(),
-            x,
-            y,
-            below: String::new(),
-            height,
-            marks: Vec::new(),
-            message: None,
-        }
+        Self { x, y, height, ..Self::default() }
     }
 
-    /// A panel of words, as high as they need.
-    pub(super) fn message(name: String, message: String) -> Self {
-        let hidden = || Axis::hidden(0.0, 1.0);
-        Self { name, message: Some(message), ..Self::new(hidden(), hidden(), 0.0) }
+    /// A panel that says on a grey ground why there is nothing to plot.
+    pub(super) fn message(name: String, reason: &str) -> Self {
+        let text = format!("no results: {reason}");
+        let (at, anchor) = ((0.01, 0.5), HPos::Left);
+        let ground = Mark::rectangle((0.0, 0.0), (1.0, 1.0), colour::EMPTY);
+        let marks = vec![ground, Mark::Text { at, anchor, face: CAPTION, text, most: 5 }];
+        Self { name, marks, ..Self::new(Axis::hidden(0.0, 1.0), Axis::hidden(0.0, 1.0), 95.0) }
     }
 }
 
 impl Mark {
     pub(super) fn line(points: Vec<(f64, f64)>, thick: f64, colour: RGBAColor) -> Self {
-        Self::Line { points, thick, colour, is_dashed: false }
-    }
-
-    pub(super) fn dashes(points: Vec<(f64, f64)>, colour: RGBAColor) -> Self {
-        Self::Line { points, thick: 1.0, colour, is_dashed: true }
+        Self::Line { points, thick, colour }
     }
 
     pub(super) fn rectangle(from: (f64, f64), to: (f64, f64), colour: RGBAColor) -> Self {
         Self::Area { points: vec![from, (from.0, to.1), to, (to.0, from.1)], colour }
     }
 
-    pub(super) fn text(
-        at: (f64, f64),
-        anchor: HPos,
-        (face, colour): (Face, RGBAColor),
-        text: impl Into<String>,
-    ) -> Self {
-        Self::Text { at, anchor, face, colour, text: text.into() }
+    pub(super) fn dot(at: (f64, f64), look: Look) -> Self {
+        Self::Dots { at: vec![at], look }
+    }
+
+    pub(super) fn text(at: (f64, f64), anchor: HPos, face: Face, text: impl Into<String>) -> Self {
+        Self::Text { at, anchor, face, text: text.into(), most: 2 }
     }
 
     /// A line through points, with a mark at each if there are few.
     pub(super) fn curve(points: Vec<(f64, f64)>, look: Look) -> Vec<Self> {
-        let mut marks = Vec::new();
-        if points.len() > 1 {
-            marks.push(Self::line(points.clone(), 1.75, look.colour));
-        }
-        if points.len() <= 40 {
-            marks.push(Self::Dots { at: points, look });
-        }
-        marks
+        let has_dots = points.len() <= 40;
+        let dots = has_dots.then(|| Self::Dots { at: points.clone(), look });
+        [Self::line(points, 1.75, look.colour)].into_iter().chain(dots).collect()
     }
 }
 
@@ -161,14 +141,26 @@ impl Look {
         Self { colour, shape: Shape::Dot, radius: 4.25 }
     }
 
-    /// The legend of these series.
-    pub(super) fn legend(names: impl Iterator<Item = String>) -> Vec<(String, Vec<Mark>)> {
-        names.enumerate().map(|(index, name)| (name, Self::series(index).icon())).collect()
+    /// In a legend: the point on a line.
+    pub(super) fn icon(self, line: [(f64, f64); 2], thick: f64) -> Vec<Mark> {
+        vec![Mark::line(line.to_vec(), thick, self.colour), Mark::dot((0.0, 0.0), self)]
+    }
+}
+
+impl Series {
+    pub(super) fn look(&mut self, name: &str) -> Look {
+        let known = self.0.iter().position(|other| other == name);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(name.to_owned());
+            self.0.len() - 1
+        });
+        Look::series(index)
     }
 
-    /// Its mark in a legend.
-    pub(super) fn icon(self) -> Vec<Mark> {
-        vec![Mark::Dots { at: vec![(0.0, 0.0)], look: self }]
+    /// A legend of points on lines.
+    pub(super) fn legend(self, line: [(f64, f64); 2]) -> Legend {
+        let names = self.0.into_iter().enumerate();
+        names.map(|(index, name)| (name, Look::series(index).icon(line, 1.75))).collect()
     }
 }
 

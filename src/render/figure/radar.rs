@@ -2,18 +2,17 @@
 
 use std::f64::consts::TAU;
 
+use plotters::style::Color;
 use plotters::style::text_anchor::HPos;
 use serde::Serialize;
 
 use super::axis::Axis;
-use super::draw::panel_width;
-use super::model::{Figure, Look, Mark, Panel};
-use super::text::Face;
-use super::{colour, one_split, traced, unit};
-use crate::analyse::{Entry, Row, Summary, Trace, TracePoint};
+use super::draw::{TICK, panel_width};
+use super::model::{ACROSS, Figure, Look, Mark, Panel, Series};
+use super::{Traced, colour, in_rows, one_split, traced, unit};
+use crate::analyse::{Summary, Trace, TracePoint};
 use crate::render::csv::Number;
 
-const TICK: Face = Face::plain(10.0);
 /// From this ratio of the largest to the smallest objective on, axes are logarithmic.
 const WIDE: f64 = 30.0;
 /// Most classes whose objectives get a mark each; more would cover the lines.
@@ -39,39 +38,26 @@ struct Objective<'a> {
 
 /// The figure, if two entries recorded the objectives of at least three classes of a dataset.
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
-    let groups: Vec<Vec<(Entry, &Trace)>> =
-        summary.rows.iter().map(|row| traces(summary, row)).filter(|t| t.len() > 1).collect();
-    let all = || groups.iter().flatten();
-    let mut columns: Vec<usize> = all().map(|(entry, _)| entry.column.index).collect();
-    columns.sort_unstable();
-    columns.dedup();
-    let mut panels = Vec::new();
-    for traces in &groups {
-        let look = |entry: &Entry| columns.iter().position(|index| *index == entry.column.index);
-        for stage in 0..STAGES {
-            let looks = traces.iter().map(|(entry, _)| Look::series(look(entry).unwrap_or(0)));
-            let points = traces.iter().map(|(_, trace)| at(trace, stage));
-            let entries: Vec<Entry> = traces.iter().map(|(entry, _)| *entry).collect();
-            panels.push(panel(&entries, &looks.zip(points).collect::<Vec<_>>()));
+    let (mut panels, mut data, mut series) = (Vec::new(), Vec::new(), Series::default());
+    let mut drawn = Vec::new();
+    for row in &summary.rows {
+        let traces = traced(summary.entries_of(row)).filter(|(_, trace)| classes(trace) >= 3);
+        let traces: Vec<Traced> = traces.collect();
+        if traces.len() > 1 {
+            panels.extend((0..STAGES).map(|stage| panel(&traces, stage, &mut series)));
+            data.extend(traces.into_iter().flat_map(objectives));
+            drawn.push(row);
         }
     }
     let words = format!(
         "One spoke per class: its objective, from the centre outwards; the smaller the polygon, the lower the objectives. \
          The panels are of the first, of the {BETWEEN}th (or, of shorter trainings, the middle) and of the last iteration \
-         or epoch; their numbers begin with 0. Spokes start at zero, or are logarithmic if the panel says so; the number \
-         at the rim is the largest objective. {}",
-        one_split(groups.iter().map(|traces| traces[0].0.row))
+         or epoch; their numbers begin with 0. Spokes start at zero, or are logarithmic if the panel says so; they end at the \
+         largest objective. {}",
+        one_split(drawn.into_iter())
     );
-    let rows: Vec<_> = all().flat_map(|(entry, trace)| objectives(*entry, trace)).collect();
-    let title = ("radar", "objectives of the classes");
-    let figure = super::figure(summary, title, (panels, STAGES), &words, &rows)?;
-    let labels = columns.iter().map(|index| summary.columns[*index].label.clone());
-    Some(Figure { legend: Look::legend(labels), ..figure })
-}
-
-/// The traces of a dataset with objectives that can be drawn.
-fn traces<'a>(summary: &'a Summary, row: &'a Row) -> Vec<(Entry<'a>, &'a Trace)> {
-    traced(summary.entries_of(row)).filter(|(_, trace)| classes(trace) >= 3).collect()
+    let (rows, legend) = (in_rows(&panels, STAGES), series.legend(ACROSS));
+    super::figure(summary, "objectives of the classes", rows, legend, &words, &data)
 }
 
 /// Classes of a trace; 0 if its objectives cannot be drawn.
@@ -84,29 +70,22 @@ fn classes(trace: &Trace) -> usize {
     if trace.points.iter().all(is_sound) { count } else { 0 }
 }
 
-/// The iteration that is drawn at a stage.
-fn at(trace: &Trace, stage: usize) -> &TracePoint {
+/// The iterations that are drawn.
+fn stages(trace: &Trace) -> [&TracePoint; STAGES] {
     let last = trace.points.len() - 1;
-    let index = match stage {
-        0 => 0,
-        1 if last >= BETWEEN => BETWEEN - 1,
-        1 => last / 2,
-        _ => last,
-    };
-    &trace.points[index]
+    let between = if last >= BETWEEN { BETWEEN - 1 } else { last / 2 };
+    [0, between, last].map(|index| &trace.points[index])
 }
 
-/// The objectives of a trace at every stage.
-fn objectives<'a>(entry: Entry<'a>, trace: &'a Trace) -> impl Iterator<Item = Objective<'a>> {
-    let mut points: Vec<&TracePoint> = (0..STAGES).map(|stage| at(trace, stage)).collect();
-    points.dedup_by(|a, b| std::ptr::eq(*a, *b));
+/// The objectives at every stage.
+fn objectives<'a>((entry, trace): Traced<'a>) -> impl Iterator<Item = Objective<'a>> {
+    let (dataset, label) = (&entry.row.dataset, &entry.column.label);
+    let mut points = stages(trace).to_vec();
+    points.dedup_by_key(|point| point.iteration);
     points.into_iter().flat_map(move |point| {
-        point.objectives.iter().enumerate().map(move |(class, objective)| Objective {
-            dataset: &entry.row.dataset,
-            label: &entry.column.label,
-            iteration: point.iteration,
-            class,
-            objective: Number::from(*objective),
+        point.objectives.iter().enumerate().map(move |(class, objective)| {
+            let (iteration, objective) = (point.iteration, Number::from(*objective));
+            Objective { dataset, label, iteration, class, objective }
         })
     })
 }
@@ -118,12 +97,13 @@ fn on_spoke(spoke: usize, spokes: usize, share: f64) -> (f64, f64) {
 }
 
 /// The objectives of a dataset's methods at one stage, in a circle of radius 1.
-fn panel(entries: &[Entry], drawn: &[(Look, &TracePoint)]) -> Panel {
-    let data = &entries[0].row.data;
-    let values = || drawn.iter().flat_map(|(_, point)| point.objectives.iter().copied());
+fn panel(traces: &[Traced], stage: usize, series: &mut Series) -> Panel {
+    let data = &traces[0].0.row.data;
+    let points = || traces.iter().map(|(_, trace)| stages(trace)[stage]);
+    let values = || points().flat_map(|point| point.objectives.iter().copied());
     let smallest = values().fold(f64::INFINITY, f64::min);
     let largest = values().fold(f64::MIN_POSITIVE, f64::max);
-    let spokes = drawn.iter().map(|(_, point)| point.objectives.len()).max().unwrap_or(0);
+    let spokes = points().map(|point| point.objectives.len()).max().unwrap_or(0);
     let is_log = smallest > 0.0 && largest / smallest > WIDE;
     // The smallest value keeps a distance from the centre, or its spoke would not be seen.
     let low = (smallest / 1.5).ln();
@@ -131,41 +111,39 @@ fn panel(entries: &[Entry], drawn: &[(Look, &TracePoint)]) -> Panel {
         true => (value.ln() - low) / (largest.ln() - low),
         false => value / largest,
     };
-    let mut marks = web(&data.classes, spokes, largest);
-    for (look, point) in drawn {
+    let mut marks = web(&data.classes, spokes);
+    for ((entry, _), point) in traces.iter().zip(points()) {
+        let look = Look { radius: 3.0, ..series.look(&entry.column.label) };
         let objectives = point.objectives.iter().enumerate();
         let corners: Vec<_> =
             objectives.map(|(spoke, value)| on_spoke(spoke, spokes, share(*value))).collect();
         let closed = corners.iter().chain(corners.first()).copied().collect();
-        let colour = colour::faint(look.colour, 0.12);
-        marks.push(Mark::Area { points: corners.clone(), colour });
+        marks.push(Mark::Area { points: corners.clone(), colour: look.colour.mix(0.12) });
         marks.push(Mark::line(closed, 1.75, look.colour));
         if spokes <= MARKED {
-            marks.push(Mark::Dots { at: corners, look: Look { radius: 3.0, ..*look } });
+            marks.push(Mark::Dots { at: corners, look });
         }
     }
-    let iteration = drawn.first().map_or(0, |(_, point)| point.iteration);
+    let iteration = points().next().map_or(0, |point| point.iteration);
     let scale = if is_log { ", logarithmic" } else { "" };
     // Both axes have the same unit.
     let wide = REACH * panel_width(STAGES) / HEIGHT;
     let (x, y) = (Axis::hidden(-wide, wide), Axis::hidden(-REACH, REACH));
-    let name = format!("{}, {} {iteration}{scale}", data.name, unit(entries));
-    Panel { name, marks, ..Panel::new(x, y, HEIGHT) }
+    let name = format!("{}, {} {iteration}{scale}", data.name, unit(traces));
+    let below = format!("largest objective (rim): {largest:.3}");
+    Panel { name, marks, below, ..Panel::new(x, y, HEIGHT) }
 }
 
-/// Spokes with the names of their classes, rings, and the value of the outermost one.
-fn web(classes: &[String], spokes: usize, largest: f64) -> Vec<Mark> {
+/// Spokes with the names of their classes, and rings.
+fn web(classes: &[String], spokes: usize) -> Vec<Mark> {
     let line = |points| Mark::line(points, 1.0, colour::GRID);
-    let text = |at, anchor, text| Mark::text(at, anchor, (TICK, colour::GREY), text);
-    let mut marks = Vec::new();
-    for share in [0.25, 0.5, 0.75, 1.0] {
-        marks.push(line((0..=spokes).map(|spoke| on_spoke(spoke, spokes, share)).collect()));
-    }
+    let ring =
+        |share: f64| line((0..=spokes).map(|spoke| on_spoke(spoke, spokes, share)).collect());
+    let mut marks = [0.25, 0.5, 0.75, 1.0].map(ring).to_vec();
     for spoke in 0..spokes {
         marks.push(line(vec![(0.0, 0.0), on_spoke(spoke, spokes, 1.0)]));
         let name = TICK.shortened(classes.get(spoke).map_or("", String::as_str), 40.0);
-        marks.push(text(on_spoke(spoke, spokes, NAMES), HPos::Center, name));
+        marks.push(Mark::text(on_spoke(spoke, spokes, NAMES), HPos::Center, TICK, name));
     }
-    marks.push(text((0.0, 0.94), HPos::Left, format!("{largest:.3}")));
     marks
 }

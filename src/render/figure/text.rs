@@ -20,20 +20,22 @@ const SHRUNK: f64 = 1.24;
 /// Most letters that a line can hold. Reasons come from anywhere, and not all of a long one is wrapped.
 const LINE: usize = 200;
 
-/// A size in pixels, plain or bold.
+/// How a text looks: size and height of a line in pixels, plain or bold, and its colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Face {
     pub(super) size: f64,
+    pub(super) line: f64,
     pub(super) is_bold: bool,
+    pub(super) colour: RGBAColor,
 }
 
 impl Face {
-    pub(super) const fn plain(size: f64) -> Self {
-        Self { size, is_bold: false }
+    pub(super) const fn plain(size: f64, line: f64, colour: RGBAColor) -> Self {
+        Self { size, line, is_bold: false, colour }
     }
 
-    pub(super) const fn bold(size: f64) -> Self {
-        Self { size, is_bold: true }
+    pub(super) const fn bold(size: f64, line: f64, colour: RGBAColor) -> Self {
+        Self { size, line, is_bold: true, colour }
     }
 
     fn font(self, size: f64) -> FontDesc<'static> {
@@ -42,9 +44,9 @@ impl Face {
     }
 
     /// The style that plotters draws with, `scale` times as large; texts lie around the height of their place.
-    pub(super) fn style(self, scale: f64, colour: RGBAColor, anchor: HPos) -> TextStyle<'static> {
+    pub(super) fn style(self, scale: f64, anchor: HPos) -> TextStyle<'static> {
         let font = self.font(self.size * scale * SHRUNK);
-        font.color(&colour).pos(Pos::new(anchor, VPos::Center))
+        font.color(&self.colour).pos(Pos::new(anchor, VPos::Center))
     }
 
     /// Width of a text in pixels.
@@ -63,7 +65,7 @@ impl Face {
 
     /// The text, or as much of it as fits and an ellipsis.
     pub(super) fn shortened(self, text: &str, width: f64) -> String {
-        if self.width(text) <= width {
+        if self.head(text, width).len() == text.len() {
             return text.to_owned();
         }
         let kept = self.head(text, width - self.width("…")).trim_end();
@@ -73,33 +75,18 @@ impl Face {
     /// At most so many lines of at most a width, broken at spaces or, if a word is too long, within it. An ellipsis
     /// stands for what is left out.
     pub(super) fn wrapped(self, text: &str, width: f64, most: usize) -> Vec<String> {
-        let letters = most.saturating_add(1).saturating_mul(LINE);
-        let text: String = text.chars().take(letters).collect();
+        let mut rest = text.trim();
         let mut lines = Vec::new();
-        let mut line = String::new();
-        for word in text.split_whitespace() {
-            let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
-            if self.width(&longer) <= width {
-                line = longer;
-                continue;
-            }
-            lines.extend((!line.is_empty()).then(|| std::mem::take(&mut line)));
-            let mut rest = word;
-            while let head = self.head(rest, width)
-                && head.len() < rest.len()
-            {
-                lines.push(head.to_owned());
-                rest = &rest[head.len()..];
-            }
-            line = rest.to_owned();
+        while !rest.is_empty() && lines.len() + 1 < most {
+            let fitting = self.head(rest, width);
+            let after = &rest[fitting.len()..];
+            let is_whole = after.is_empty() || after.starts_with(char::is_whitespace);
+            let space = fitting.rfind(char::is_whitespace).filter(|_| !is_whole);
+            let (line, after) = rest.split_at(space.unwrap_or(fitting.len()));
+            lines.push(line.trim_end().to_owned());
+            rest = after.trim_start();
         }
-        lines.extend((!line.is_empty()).then_some(line));
-        if lines.len() > most {
-            lines.truncate(most);
-            if let Some(last) = lines.last_mut() {
-                *last = self.shortened(&format!("{last} …"), width);
-            }
-        }
+        lines.extend((!rest.is_empty()).then(|| self.shortened(rest, width)));
         lines
     }
 
@@ -114,16 +101,17 @@ impl Face {
 
 #[cfg(test)]
 mod tests {
+    use super::super::colour::GREY;
     use super::*;
 
-    const FACE: Face = Face::plain(10.0);
+    const FACE: Face = Face::plain(10.0, 12.0, GREY);
 
     #[test]
     fn widths_are_those_of_the_font() {
         // Advances of DejaVu Sans in units of 1/2048: M 1767, i 569.
         assert!((FACE.width("M") - 17670.0 / 2048.0).abs() < 0.02);
         assert!((FACE.width("i") - 5690.0 / 2048.0).abs() < 0.02);
-        assert!(Face::bold(10.0).width("method") > FACE.width("method"));
+        assert!(Face::bold(10.0, 12.0, GREY).width("method") > FACE.width("method"));
         assert_eq!(FACE.width(""), 0.0);
     }
 

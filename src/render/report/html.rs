@@ -43,7 +43,7 @@ pub(super) fn note(text: &str) -> Markup {
     html! { p class="note" { (text) } "\n" }
 }
 
-/// A table below a heading, with its notes.
+/// A table below its caption, with its notes.
 pub(super) fn titled(table: &Table) -> Markup {
     html! { h3 { (table.caption) } "\n" (plain(table)) }
 }

@@ -1,16 +1,16 @@
 //! `index.html`: several experiments on one page, and the paper's claims under all their protocols.
 
-use std::collections::BTreeSet;
-
+use indexmap::IndexMap;
 use maud::{Markup, html};
 
 use super::html::{list, page, plain};
-use super::{FILE, INDEX, figure, warnings, words};
-use crate::analyse::{Answer, Claim, Entry, Reproduction, Summary, claims_sentence, protocol};
+use super::{FILE, INDEX, figure, section, warnings, words};
+use crate::analyse::{Answer, Entry, Reproduction, Summary, claims_sentence, protocol};
 use crate::error::Error;
 use crate::render::Figure;
 use crate::render::figure::effect;
-use crate::render::tables::{Field, Head, Kind, Table, heads};
+use crate::render::tables::Kind::{Number, Prose, Word};
+use crate::render::tables::{Field, Head, Table};
 
 /// Name of the file with the numbers of the page's figure, next to the page.
 pub(in crate::render) const NUMBERS: &str = "index-effect.csv";
@@ -36,6 +36,10 @@ fn body(
     summaries: &[&Summary],
     effect: Option<&(Figure, String)>,
 ) -> Markup {
+    let claims = claims(summaries).map(|table| {
+        html! { (list(summaries.iter().filter_map(|summary| sentence(summary)))) (plain(&table)) }
+    });
+    let effect = effect.map(|(drawn, svg)| figure(drawn, svg, NUMBERS));
     html! {
         header { "\n"
             h1 { (title) } "\n"
@@ -44,17 +48,11 @@ fn body(
             } "\n"
         } "\n"
         main { "\n"
-            section id="experiments" { "\n" h2 { "Experiments" } "\n" (plain(&overview(experiments))) } "\n"
-            @if let Some(claims) = claims(summaries) {
-                section id="claims" { "\n"
-                    h2 { "The paper's claims under each protocol" } "\n"
-                    (list(sentences(summaries)))
-                    (plain(&claims))
-                } "\n"
+            (section("experiments", "Experiments", &plain(&overview(experiments))))
+            @if let Some(claims) = claims {
+                (section("claims", "The paper's claims under each protocol", &claims))
             }
-            @if let Some((drawn, svg)) = effect {
-                section id="figures" { "\n" h2 { "Scheme and tuning" } "\n" (figure(drawn, svg, NUMBERS)) } "\n"
-            }
+            @if let Some(effect) = effect { (section("figures", "Scheme and tuning", &effect)) }
             @for (folder, summary) in experiments {
                 section { "\n"
                     h2 { a href=(format!("{folder}/{FILE}")) { (summary.heading()) } } "\n"
@@ -67,88 +65,75 @@ fn body(
 }
 
 fn overview(experiments: &[(String, &Summary)]) -> Table {
-    let rows = experiments.iter().map(|(folder, summary)| {
-        let link = Some(format!("{folder}/{FILE}"));
-        let verdicts = |verdict: Reproduction| {
-            let compared = summary.entries().filter_map(|entry| entry.cell.paper.as_ref());
+    let mut table = Table::of(
+        experiments,
+        &[
+            ("Experiment", Word, &|(folder, summary)| Field {
+                link: Some(format!("{folder}/{FILE}")),
+                ..Field::text(summary.name())
+            }),
+            ("Protocol", Word, &|(_, summary)| Field::text(protocol::name(summary))),
+            ("Cells", Number, &|(_, summary)| Field::count(summary.counts.planned())),
+            ("ok", Number, &|(_, summary)| Field::count(summary.counts.done)),
+            ("Warnings", Number, &|(_, summary)| Field::count(summary.warnings.len())),
+        ],
+    );
+    table.head.extend(Reproduction::ALL.map(|verdict| Head::new(verdict.word(), Number)));
+    table.head.push(Head::new("Title", Prose));
+    for ((_, summary), fields) in experiments.iter().zip(&mut table.rows) {
+        fields.extend(Reproduction::ALL.map(|verdict| {
+            let compared = summary.cells().filter_map(|cell| cell.paper.as_ref());
             let count = compared.filter(|versus| versus.verdict == verdict).count();
             summary.paper.map_or(Field::text("–"), |_| Field::count(count))
-        };
-        vec![
-            Field { link, ..Field::text(summary.name()) },
-            Field::text(protocol::name(summary)),
-            Field::count(summary.counts.planned()),
-            Field::count(summary.counts.done),
-            Field::count(summary.warnings.len()),
-            verdicts(Reproduction::Reproduced),
-            verdicts(Reproduction::Higher),
-            verdicts(Reproduction::Lower),
-            verdicts(Reproduction::NotRun),
-            Field::text(summary.heading()),
-        ]
-    });
-    let numbers = ["Cells", "ok", "Warnings", "Reproduced", "Higher", "Lower", "Not run"];
-    let mut head = heads(["Experiment", "Protocol"], numbers);
-    head.push(Head { name: "Title".to_owned(), kind: Kind::Prose });
-    Table { head, rows: rows.collect(), ..Table::default() }
-}
-
-/// The paper's claims with our answers.
-fn claimed(summary: &Summary) -> impl Iterator<Item = (Entry<'_>, Claim)> {
-    summary.entries().filter_map(|entry| Some((entry, entry.cell.claim?)))
+        }));
+        fields.push(Field::text(summary.heading()));
+    }
+    table
 }
 
 fn name(summary: &Summary) -> String {
     format!("{} ({})", summary.name(), protocol::name(summary))
 }
 
-/// How the claims stand in each experiment that has some.
-fn sentences(summaries: &[&Summary]) -> Vec<String> {
-    let sentence =
-        |summary: &&Summary| Some(format!("{}: {}", name(summary), claims_sentence(summary)?));
-    summaries.iter().filter_map(sentence).collect()
+/// How the claims stand in an experiment, if it has some.
+fn sentence(summary: &Summary) -> Option<String> {
+    Some(format!("{}: {}", name(summary), claims_sentence(summary)?))
 }
 
 /// A claim is known by the table, the dataset's row and the method, or its label where several entries are of one
-/// method.
-fn key(summary: &Summary, entry: Entry<'_>) -> Option<[String; 3]> {
-    let table = summary.paper?.table.clone();
+/// method. The paper's mark follows from these.
+fn key(summary: &Summary, entry: Entry<'_>) -> Option<[String; 4]> {
     let rival = entry.column;
     let alike = summary.columns.iter().filter(|column| column.method == rival.method);
     let title = rival.info.map(|info| info.title.to_owned());
     let name = title.filter(|_| alike.count() == 1).unwrap_or_else(|| rival.label.clone());
-    Some([table, entry.row.dataset.clone(), name])
+    let mark = entry.cell.paper.as_ref()?.printed.mark.map_or("", |mark| mark.symbol());
+    Some([summary.paper?.table.clone(), entry.row.dataset.clone(), name, mark.to_owned()])
 }
 
 /// A line per claim, two columns per experiment that has some; `None` if none has.
 fn claims(summaries: &[&Summary]) -> Option<Table> {
-    let has_claims = |summary: &&&Summary| claimed(summary).next().is_some();
-    let speaking: Vec<&&Summary> = summaries.iter().filter(has_claims).collect();
-    let mut seen = BTreeSet::new();
-    let mut rows: Vec<Vec<Field>> = Vec::new();
-    for summary in &speaking {
-        for (entry, _) in claimed(summary) {
-            let Some(found) = key(summary, entry).filter(|key| seen.insert(key.clone())) else {
-                continue;
-            };
-            let mark = entry.cell.paper.as_ref().and_then(|versus| versus.printed.mark);
-            let mut fields: Vec<Field> = found.iter().map(Field::text).collect();
-            fields.push(Field::text(mark.map_or("", |mark| mark.symbol())));
-            for other in &speaking {
-                let same =
-                    claimed(other).find(|(entry, _)| key(other, *entry).as_ref() == Some(&found));
-                let answers =
-                    same.map_or([Answer::NotRun; 2], |(_, claim)| [claim.naive, claim.corrected]);
-                fields.extend(answers.map(|answer| Field::verdict(answer.word())));
+    let has_claims = |summary: &&&Summary| summary.cells().any(|cell| cell.claim.is_some());
+    let answering: Vec<&&Summary> = summaries.iter().filter(has_claims).collect();
+    let mut answers: IndexMap<[String; 4], Vec<[Answer; 2]>> = IndexMap::new();
+    for (index, summary) in answering.iter().enumerate() {
+        for entry in summary.entries() {
+            if let Some((claim, key)) = entry.cell.claim.zip(key(summary, entry)) {
+                let known = answers.entry(key);
+                let known = known.or_insert_with(|| vec![[Answer::NotRun; 2]; answering.len()]);
+                known[index] = [claim.naive, claim.corrected];
             }
-            rows.push(fields);
         }
     }
     let first = ["Table", "Dataset", "Better than", "Paper's mark"].map(str::to_owned);
-    let answers = speaking.iter().flat_map(|summary| {
-        let name = name(summary);
-        [format!("{name}: paper's test"), format!("{name}: corrected")]
+    let columns = answering.iter().flat_map(|summary| {
+        ["paper's test", "corrected"].map(|test| format!("{}: {test}", name(summary)))
     });
-    let head = heads(first.into_iter().chain(answers), []);
+    let head = first.into_iter().chain(columns).map(|name| Head::new(name, Word)).collect();
+    let rows = answers.into_iter().map(|(key, answers)| {
+        let words = answers.into_iter().flatten().map(|answer| Field::verdict(answer.word()));
+        key.map(Field::text).into_iter().chain(words).collect()
+    });
+    let rows: Vec<Vec<Field>> = rows.collect();
     (!rows.is_empty()).then(|| Table { head, rows, ..Table::default() })
 }

@@ -27,21 +27,16 @@ pub(super) const GENERATOR: &str = "<meta name=\"generator\" content=\"npsvcpp\"
 
 /// The whole page. `figures` are those of the experiment, each with its SVG.
 pub fn page(summary: &Summary, figures: &[(Figure, String)]) -> String {
+    let drawn = html! {
+        @for (drawn, svg) in figures { (figure(drawn, svg, &format!("figures/{}.csv", drawn.name))) }
+    };
     let parts = [
         ("words", "In words", words(summary)),
-        ("verdict", "Beside the paper", titled(tables::beside(summary))),
-        ("claims", "The paper's claims", titled(tables::claims(summary))),
+        ("verdict", "Comparison with the paper", titled([tables::beside(summary)])),
+        ("claims", "The paper's claims", titled([tables::claims(summary)])),
         ("accuracy", "Test accuracy", accuracy(summary)),
         ("tests", "Differences and tests", tests(summary)),
-        (
-            "figures",
-            "Figures",
-            html! {
-                @for (drawn, svg) in figures {
-                    (figure(drawn, svg, &format!("figures/{}.csv", drawn.name)))
-                }
-            },
-        ),
+        ("figures", "Figures", drawn),
         ("protocol", "Protocol and deviations", setup::protocol(summary)),
         ("data", "Data", setup::data(summary)),
         ("machine", "Machine", setup::machine(summary)),
@@ -58,15 +53,17 @@ pub fn page(summary: &Summary, figures: &[(Figure, String)]) -> String {
         } "\n"
         (warnings(summary))
         main { "\n"
-            @for (id, title, body) in parts() {
-                section id=(id) { "\n" h2 { (title) } "\n" (body) } "\n"
-            }
+            @for (id, title, body) in parts() { (section(id, title, body)) }
         } "\n"
         footer class="note" { p { (summary.provenance) } } "\n"
         div id="details" role="dialog" aria-label="details of a cell" hidden {} "\n"
         script type="application/json" id="cells" { (PreEscaped(details::json(summary))) } "\n"
     };
     html::page(summary.heading(), &body)
+}
+
+fn section(id: &str, title: &str, body: &Markup) -> Markup {
+    html! { section id=(id) { "\n" h2 { (title) } "\n" (body) } "\n" }
 }
 
 /// What a reader must know before believing anything below.
@@ -83,44 +80,43 @@ fn warnings(summary: &Summary) -> Markup {
 
 fn words(summary: &Summary) -> Markup {
     let declared = protocol::declared(summary);
-    let nothing = summary.findings.is_empty().then_some("There are no results to speak of yet.");
+    let nothing = summary.findings.is_empty().then_some("No results yet.");
     let findings = summary.findings.iter().map(String::as_str);
     let state = [summary.state.as_str()].into_iter();
     html::list(state.chain(declared).chain(nothing).chain(findings))
 }
 
-fn titled(table: Option<tables::Table>) -> Markup {
-    html! {
-        @if let Some(table) = table { p { (table.caption) } "\n" (html::plain(&table)) }
-    }
-}
-
-/// The table itself.
-fn accuracy(summary: &Summary) -> Markup {
-    let table = tables::accuracy(summary);
-    let notes = summary.footnotes.iter().enumerate();
-    html! {
-        p {
-            (table.caption) "; point at or tap a number for its " (summary.repeats())
-            ", parameters and certificates"
-        } "\n"
-        (html::plain(&table))
-        @if !summary.footnotes.is_empty() {
-            ul class="note" { "\n"
-                @for (index, note) in notes { li { sup { (letter(index)) } " " (note) } "\n" }
-            } "\n"
-        }
-    }
+/// Tables below their captions.
+fn titled<const N: usize>(tables: [Option<tables::Table>; N]) -> Markup {
+    html! { @for table in tables.iter().flatten() { (html::titled(table)) } }
 }
 
 fn tests(summary: &Summary) -> Markup {
-    let found = [
+    titled([
         tables::differences(summary),
         tables::pairs(summary),
         tables::times(summary),
         tables::wins(summary),
-    ];
-    html! { @for table in found.iter().flatten() { (html::titled(table)) } }
+    ])
+}
+
+/// The table itself, with its footnotes.
+fn accuracy(summary: &Summary) -> Markup {
+    let mut table = tables::accuracy(summary);
+    table.caption += &format!(
+        "; point at or tap a number for its {}, parameters and certificates",
+        summary.repeats()
+    );
+    html! {
+        (html::titled(&table))
+        @if !summary.footnotes.is_empty() {
+            ul class="note" { "\n"
+                @for (index, note) in summary.footnotes.iter().enumerate() {
+                    li { sup { (letter(index)) } " " (note) } "\n"
+                }
+            } "\n"
+        }
+    }
 }
 
 /// A figure whose numbers are in the file `numbers`, seen from the page.

@@ -70,7 +70,7 @@ if (source && box) {
     };
     line(["split", "accuracy", "seconds", "gap", "iterations", "converged"], "th");
     const say = (value) => {
-      if (value === undefined) return "–";
+      if (value === null) return "–";
       return value !== 0 && Math.abs(value) < 0.01 ? value.toExponential(1) : value.toPrecision(3);
     };
     for (const split of cell) {
@@ -82,7 +82,7 @@ if (source && box) {
         reason.className = "word prose";
         continue;
       }
-      const ended = split.c === undefined ? "–" : split.c ? "yes" : "no";
+      const ended = split.c === null ? "–" : split.c ? "yes" : "no";
       line([split.s, split.a.toFixed(2), say(split.t), say(split.g), split.i ?? "–", ended], "td");
     }
     box.hidden = false;

@@ -1,12 +1,11 @@
 //! The sections of the report that say how it was done: protocol, data, machine and commands.
 
 use maud::{Markup, html};
-use serde_json::Value;
 
 use super::html::{definitions, list, note, plain};
-use crate::analyse::{Row, Summary, protocol};
+use crate::analyse::{Row, Summary, program, protocol};
 use crate::ledger::Record;
-use crate::render::tables::{self, Field, Head, Kind, Table, heads};
+use crate::render::tables;
 
 /// What a scheme is, and where the choices of this program are told.
 const SCHEMES: &str = "Scheme ovr (the paper's text): hyperplane l is close to class l, the nearest one wins. \
@@ -16,34 +15,15 @@ const SCHEMES: &str = "Scheme ovr (the paper's text): hyperplane l is close to c
 pub(super) fn protocol(summary: &Summary) -> Markup {
     let deviations = protocol::deviations(summary);
     html! {
-        (definitions(&protocol::settings(summary)))
-        (plain(&methods(summary)))
-        @if let Some(losses) = tables::methods(summary) { (plain(&losses)) }
+        (definitions(&protocol::settings(&summary.plan)))
+        (plain(&tables::methods(summary)))
+        @if let Some(losses) = tables::losses(summary) { (plain(&losses)) }
         (note(SCHEMES))
         @if !deviations.is_empty() {
             h3 { "Deviations from the paper's table" } "\n"
             (list(&deviations))
         }
     }
-}
-
-/// Every entry with its parameters.
-fn methods(summary: &Summary) -> Table {
-    let rows = summary.columns.iter().map(|column| {
-        let used = summary.parameters(column.index);
-        let used = used.map_or("not run yet".to_owned(), protocol::parameters);
-        let used = if column.points > 1 { format!("e.g. {used}") } else { used };
-        vec![
-            Field::text(&column.label),
-            Field::text(&column.method),
-            Field::text(column.scheme.as_deref().unwrap_or("–")),
-            Field::count(column.points),
-            Field::text(used),
-        ]
-    });
-    let mut head = heads(["Label", "Method", "Scheme"], ["Points tried"]);
-    head.push(Head { name: "Parameters as used".to_owned(), kind: Kind::Prose });
-    Table { head, rows: rows.collect(), ..Table::default() }
 }
 
 pub(super) fn data(summary: &Summary) -> Markup {
@@ -65,21 +45,13 @@ fn about(row: &Row) -> Vec<(&'static str, String)> {
         ]);
     }
     if let Some(reason) = &data.unavailable {
-        entries.push(("not to be had", reason.clone()));
+        entries.push(("unavailable", reason.clone()));
         return entries;
     }
     let counts = data.classes.iter().zip(&data.class_counts);
     let counts: Vec<String> = counts.map(|(class, count)| format!("{class}: {count}")).collect();
-    let size = format!(
-        "{} samples, {} dimensions, {} classes; {} for training, {} for testing",
-        data.samples,
-        data.dims,
-        data.classes.len(),
-        data.n_train,
-        data.n_test
-    );
     entries.extend([
-        ("size", size),
+        ("size", format!("{} samples; {}", data.samples, row.size())),
         ("samples by class", counts.join(", ")),
         ("SHA-256 of the values", data.hash.clone()),
     ]);
@@ -88,41 +60,27 @@ fn about(row: &Row) -> Vec<(&'static str, String)> {
 }
 
 pub(super) fn machine(summary: &Summary) -> Markup {
+    let machine = &summary.origin["machine"];
     let names = ["processor", "cores", "system", "architecture"];
-    let recorded = names.into_iter().filter_map(|name| {
-        let value = match &summary.origin["machine"][name] {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            _ => return None,
-        };
-        Some((name, value))
-    });
+    let recorded = names.into_iter().filter(|name| !machine[name].is_null());
+    let recorded = recorded.map(|name| (name, protocol::value_of(&machine[name])));
     let entries: Vec<_> = recorded.chain(work(summary)).collect();
     html! { @if !entries.is_empty() { (definitions(&entries)) } }
 }
 
 /// Where and when the cells ran; nothing if none did.
 fn work(summary: &Summary) -> Vec<(&'static str, String)> {
-    let started = || summary.records().map(|record| record.started.as_str());
-    let (Some(first), Some(last)) = (started().min(), started().max()) else {
+    let started = summary.distinct(|record| record.started.clone());
+    let [Some(first), Some(last)] = [started.first(), started.last()] else {
         return Vec::new();
     };
-    let distinct = |get: fn(&Record) -> String| {
-        let mut found: Vec<String> = summary.records().map(get).collect();
-        found.sort_unstable();
-        found.dedup();
-        found.join(", ")
-    };
-    let program = |record: &Record| match &record.git {
-        Some(git) => format!("npsvcpp {} ({git})", record.version),
-        None => format!("npsvcpp {}", record.version),
-    };
+    let distinct = |get: fn(&Record) -> String| summary.distinct(get).join(", ");
     let seconds: f64 = summary.records().filter_map(|record| record.fit_seconds).sum();
     vec![
         ("hosts of the cells", distinct(|record| record.host.clone())),
         ("threads per cell", distinct(|record| record.threads.to_string())),
         ("device", distinct(|record| record.device.clone())),
-        ("program", distinct(program)),
+        ("program", distinct(|record| format!("npsvcpp {}", program(record)))),
         ("cells started", format!("{first} to {last}")),
         ("time of all fits", format!("{seconds:.0} s")),
     ]

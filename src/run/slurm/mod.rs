@@ -12,9 +12,8 @@ pub use script::{Submission, array_list, quoted};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Part, Prepared, estimate};
 use crate::ledger::{Ledger, Plan, Status};
-use crate::plan::shard_numbers;
+use crate::plan::{Part, Prepared, estimate, shard_numbers};
 use crate::spec::{Resources, Slurm};
 
 /// Folder of scripts, logs and jobs in a results folder.

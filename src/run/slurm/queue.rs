@@ -8,7 +8,8 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::FOLDER;
-use crate::ledger::replace_json;
+use crate::error::Error;
+use crate::ledger::{read_present, replace_json};
 
 /// `slurm/jobs.json`: every array that was submitted for a results folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,15 +40,13 @@ impl Jobs {
     }
 
     /// The jobs of the results folder `dir`; none if nothing was ever submitted.
-    pub fn read(dir: &Path) -> io::Result<Option<Self>> {
-        match std::fs::read(Self::path(dir)) {
-            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(io::Error::other),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+    pub fn read(dir: &Path) -> Result<Option<Self>, Error> {
+        let path = Self::path(dir);
+        let jobs = read_present(&path)?.map(|text| serde_json::from_slice(&text)).transpose();
+        jobs.map_err(|error| Error::cannot("read", &path)(error.into()))
     }
 
-    pub fn write(&self, dir: &Path) -> io::Result<()> {
+    pub fn write(&self, dir: &Path) -> Result<(), Error> {
         replace_json(&Self::path(dir), self)
     }
 }

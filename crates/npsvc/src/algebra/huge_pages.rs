@@ -1,6 +1,6 @@
 //! Memory for large matrices in huge pages.
 //!
-//! By default Linux hands out memory in pages of 4 KiB, each on its first use. For a kernel matrix of
+//! By default Linux allocates memory in pages of 4 KiB, each on its first use. For a kernel matrix of
 //! 8000 samples that took a quarter of the time. On request it gives pages of 2 MiB.
 
 use faer::Mat;

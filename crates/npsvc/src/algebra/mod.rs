@@ -36,11 +36,15 @@ pub(crate) use matrix::OwnedMatrix;
 use simd::{clear_upper_halves, then_clear};
 
 /// Number of operations below which a second thread costs more than it saves.
-const WORTH_A_THREAD: f64 = 2e7;
+const MIN_PARALLEL_FLOPS: f64 = 2e7;
 
 /// One thread for small products, `par` for others.
-fn by_work(par: Par, rows: usize, inner: usize, columns: usize) -> Par {
-    if 2.0 * rows as f64 * inner as f64 * columns as f64 > WORTH_A_THREAD { par } else { Par::Seq }
+fn threads_for(par: Par, rows: usize, inner: usize, columns: usize) -> Par {
+    if 2.0 * rows as f64 * inner as f64 * columns as f64 > MIN_PARALLEL_FLOPS {
+        par
+    } else {
+        Par::Seq
+    }
 }
 
 /// Calls `work` for each item, in parallel if `par` has several threads. The results keep the order
@@ -94,7 +98,7 @@ fn multiply(
     b: MatRef<'_, f64>,
     par: Par,
 ) {
-    let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
+    let par = threads_for(par, a.nrows(), a.ncols(), b.ncols());
     let copy = needs_padding(a, b).then(|| padded_copy(a));
     let a = copy.as_ref().map_or(a, Mat::as_ref);
     then_clear(|| matmul(out, accum, a, b, scale, par));
@@ -134,7 +138,7 @@ pub(crate) fn lower_product(
     b: MatRef<'_, f64>,
     par: Par,
 ) {
-    let par = by_work(par, a.nrows(), a.ncols(), b.ncols());
+    let par = threads_for(par, a.nrows(), a.ncols(), b.ncols());
     let whole = BlockStructure::Rectangular;
     let lower = BlockStructure::TriangularLower;
     then_clear(|| triangular_matmul(out, lower, accum, a, whole, b, whole, scale, par));
@@ -185,13 +189,13 @@ pub(crate) fn add_scaled(out: &mut [f64], scale: f64, x: &[f64]) {
     }
 }
 
-/// `f64::min` for loops that must be vectorised: one instruction. A NaN in `a` loses.
+/// `f64::min` for loops that must be vectorised: one instruction. If `a` is NaN, the result is `b`.
 #[inline(always)]
 pub(crate) fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// `f64::max` for loops that must be vectorised: one instruction. A NaN in `a` loses.
+/// `f64::max` for loops that must be vectorised: one instruction. If `a` is NaN, the result is `b`.
 #[inline(always)]
 pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
@@ -268,11 +272,11 @@ pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
 /// Eigenvalues, ascending, and eigenvectors of a symmetric matrix, of which the lower half is read.
 /// `None` if it holds numbers that are not finite.
 ///
-/// faer's own `self_adjoint_eigen` always uses all threads, which take longer to wake than a small
-/// matrix takes.
+/// faer's own `self_adjoint_eigen` always uses all threads. For a small matrix, starting them takes longer
+/// than the decomposition.
 pub(crate) fn symmetric_eigen(m: MatRef<'_, f64>, par: Par) -> Option<(Vec<f64>, Mat<f64>)> {
     let n = m.nrows();
-    let par = by_work(par, n, n, n);
+    let par = threads_for(par, n, n, n);
     let (mut values, mut vectors) = (Diag::zeros(n), Mat::zeros(n, n));
     let scratch =
         evd::self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, par, Default::default());

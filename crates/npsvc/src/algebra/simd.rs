@@ -10,7 +10,7 @@
 pub(crate) fn clear_upper_halves() {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has AVX, and no value lives in the upper halves here: this code is
+        // SAFETY: the processor has AVX, and no value is in the upper halves here: this code is
         // compiled without AVX, or the compiler tracks the upper halves itself.
         unsafe { zero_upper() }
     }

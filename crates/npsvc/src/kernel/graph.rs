@@ -59,6 +59,17 @@ pub struct Laplacian {
 
 impl Laplacian {
     /// The graph of the rows of `x`.
+    ///
+    /// ```
+    /// use npsvc::faer::Par;
+    /// use npsvc::kernel::{GraphOptions, GraphWeights, Laplacian};
+    /// use npsvc::ndarray::array;
+    ///
+    /// let options = GraphOptions { weights: GraphWeights::MeanDistance, neighbours: Some(1) };
+    /// let laplacian = Laplacian::new(array![[0.0], [1.0], [5.0]].view(), &options, Par::Seq);
+    /// // The first two samples are neighbours, and the last two.
+    /// assert_eq!([0, 1, 2].map(|i| laplacian.row(i).len()), [2, 3, 2]);
+    /// ```
     pub fn new(x: ArrayView2<'_, f64>, options: &GraphOptions, par: Par) -> Self {
         let n = x.nrows();
         let x = minus_mean(x, x);
@@ -181,7 +192,7 @@ fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>
                 others.truncate(k);
             }
             others.sort_unstable_by(order);
-            // Gives the memory of the other samples back: for all rows it would be O(n^2).
+            // Frees the memory of the other samples: for all rows it would be O(n^2).
             others.shrink_to_fit();
             (others, sum)
         });

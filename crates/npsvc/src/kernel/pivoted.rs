@@ -9,7 +9,7 @@
 use faer::{Mat, MatRef, Par};
 use ndarray::{ArrayView2, Axis};
 
-use super::fitted::FittedKernel;
+use super::fitted::{FittedKernel, not_negative};
 use crate::algebra::{
     add_product, add_scaled, column, column_mut, padded_copy, product, solve_transposed,
 };
@@ -39,7 +39,7 @@ pub struct PivotedFactor {
 /// Number of candidates per round. The kernel columns of a round are one product of matrices.
 const BLOCK: usize = 64;
 /// A candidate becomes a pivot if its error is at least this share of the largest error.
-const WORTH: f64 = 0.2;
+const PIVOT_SHARE: f64 = 0.2;
 
 impl PivotedFactor {
     /// Factors the kernel matrix of the rows of `x`. It stops at `rank` columns, or when the trace of
@@ -143,7 +143,7 @@ impl GrowingFactor {
         let done = self.g.as_ref().subcols(0, first);
         let at = Mat::from_fn(candidates.len(), first, |a, j| done[(candidates[a], j)]);
         add_product(remainder.as_mut(), -1.0, done, at.transpose(), par);
-        let enough = (WORTH * self.errors[candidates[0]]).max(self.least);
+        let enough = (PIVOT_SHARE * self.errors[candidates[0]]).max(self.least);
         self.reserve(first + candidates.len());
         let mut open: Vec<usize> = (0..candidates.len()).collect();
         while self.rank() < self.limit {
@@ -181,12 +181,12 @@ impl GrowingFactor {
             let scale = diagonal.sqrt().recip();
             for (new, error) in new.iter_mut().zip(&mut self.errors) {
                 *new *= scale;
-                *error = (*error - *new * *new).max(0.0);
+                *error = not_negative(*error - *new * *new);
             }
             column_mut(&mut self.g, self.pivots.len()).copy_from_slice(&new);
             self.pivots.push(pivot);
         }
-        self.errors[pivot] = 0.0;
+        self.errors[pivot] = if diagonal.is_nan() { diagonal } else { 0.0 };
     }
 
     fn finish(self, trace: f64) -> PivotedFactor {

@@ -49,6 +49,10 @@ pub(crate) struct CommonOptions {
 }
 
 impl CommonOptions {
+    pub fn new(r: f64, scheme: Scheme, bias: bool, tolerance: f64) -> Self {
+        Self { r, scheme, bias, tolerance }
+    }
+
     pub fn settings(&self, par: Par) -> Settings {
         Settings { tolerance: self.tolerance, par, ..Settings::default() }
     }

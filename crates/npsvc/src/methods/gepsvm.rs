@@ -15,7 +15,8 @@ use crate::algebra::{Matrix, column_mut, principal_submatrix};
 use crate::params::{Range, method_parameters};
 use crate::solve::lanczos::{self, Eigenpair};
 use crate::{
-    Certificate, FitError, FitOptions, Info, Method, Scheme, Termination, Trained, TrainingSet,
+    Certificate, FitError, FitOptions, Method, MethodInfo, Scheme, Termination, Trained,
+    TrainingSet,
 };
 
 /// Relative residual at which the eigenvalue counts as found.
@@ -26,6 +27,21 @@ method_parameters! {
     ///
     /// ```text
     /// min_f  (sum_p f(x_i)^2 + delta |f|^2) / sum_q f(x_j)^2
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Gepsvm, Kernel, Method, TrainingSet};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let ratio = |delta: f64| {
+    ///     let model = Gepsvm { delta, ..Gepsvm::default() }.fit(&set, FitOptions::default())?;
+    ///     Ok::<f64, Box<dyn std::error::Error>>(model.certificate().primal)
+    /// };
+    /// // The objective is the sum of the ratios, which a smaller `delta` lowers.
+    /// assert!(ratio(0.01)? < ratio(0.1)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Gepsvm {
         /// Tikhonov regulariser.
@@ -38,8 +54,8 @@ method_parameters! {
 }
 
 impl Method for Gepsvm {
-    fn info(&self) -> &'static Info {
-        &Info {
+    fn info(&self) -> &'static MethodInfo {
+        &MethodInfo {
             name: "gepsvm",
             title: "GEPSVM",
             about: "generalised eigenvalues (Mangasarian and Wild 2006)",
@@ -54,12 +70,7 @@ impl Method for Gepsvm {
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonOptions {
-            r: self.delta,
-            scheme: self.scheme,
-            bias: self.bias,
-            tolerance: RELATIVE_RESIDUAL,
-        };
+        let common = CommonOptions::new(self.delta, self.scheme, self.bias, RELATIVE_RESIDUAL);
         let duals = Duals::of_square_loss(set, common, options)?;
         let mut b = Mat::zeros(duals.k.n(), duals.classes);
         let mut certificates = Vec::with_capacity(duals.classes);

@@ -22,7 +22,7 @@ use crate::params::{Range, method_parameters};
 use crate::solve::box_qp::{self, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
-use crate::{FitError, FitOptions, Info, Method, Scheme, Trained, TrainingSet};
+use crate::{FitError, FitOptions, Method, MethodInfo, Scheme, Trained, TrainingSet};
 
 method_parameters! {
     /// NHSVM: both hyperplanes of a class against the rest in one problem.
@@ -30,6 +30,18 @@ method_parameters! {
     /// ```text
     /// min_{f,h}  r/2 (|f|^2 + |h|^2) + 1/2 sum_p f(x_i)^2 + 1/2 sum_q h(x_j)^2
     ///            + c sum_p [1 - (h - f)(x_i)]_+ + c sum_q [1 - (f - h)(x_j)]_+
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Nhsvm, TrainingSet};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let model = Nhsvm { c: 2.0, ..Nhsvm::default() }.fit(&set, FitOptions::default())?;
+    /// assert_eq!(model.predict(set.x())?, set.y());
+    /// assert!(model.certificate().converged());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Nhsvm {
         /// Weight of the dissimilarity loss.
@@ -46,8 +58,8 @@ method_parameters! {
 }
 
 impl Method for Nhsvm {
-    fn info(&self) -> &'static Info {
-        &Info {
+    fn info(&self) -> &'static MethodInfo {
+        &MethodInfo {
             name: "nhsvm",
             title: "NHSVM",
             about: "both hyperplanes of a class in one problem (after Shao et al. 2014)",
@@ -66,12 +78,7 @@ impl Method for Nhsvm {
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonOptions {
-            r: self.r,
-            scheme: self.scheme,
-            bias: self.bias,
-            tolerance: self.tolerance,
-        };
+        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
         let (k, par) = (set.matrix(self.bias), options.par(set));
         let Shape { n, classes, .. } = set.shape();
         let mut b = Mat::zeros(n, classes);

@@ -24,7 +24,8 @@ use crate::solve::box_qp::{self, Solution, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
 use crate::{
-    BadParameter, Certificate, FitError, FitOptions, Info, Method, Scheme, Trained, TrainingSet,
+    BadParameter, Certificate, FitError, FitOptions, Method, MethodInfo, Scheme, Trained,
+    TrainingSet,
 };
 
 /// The loss of `a = f_l(x)` on similar samples.
@@ -180,13 +181,13 @@ impl Family<'_> {
 
 /// A method that is a [`Family`]. It gets a [`Method`] implementation from that.
 pub(crate) trait Nonparallel: Ranges + Send + Sync {
-    const INFO: Info;
+    const INFO: MethodInfo;
 
     fn family(&self) -> Family<'_>;
 }
 
 impl<M: Nonparallel> Method for M {
-    fn info(&self) -> &'static Info {
+    fn info(&self) -> &'static MethodInfo {
         const { &M::INFO }
     }
 
@@ -225,7 +226,7 @@ impl<M: Nonparallel> Method for M {
             Some((mu, graph)) => {
                 let (laplacian, scale) = (set.laplacian(graph, par), mu / family.common.r);
                 let key = (scale.to_bits(), graph.clone(), family.common.bias);
-                let memo = options.chain.as_ref().map(|chain| &chain.deformed);
+                let memo = options.sweep.map(|sweep| &sweep.deformed);
                 let make = || deform(k, &laplacian, scale, par);
                 let deformed = Memo::try_get_in(memo, key, make)?;
                 let duals = Duals::full(deformed.view(), set, family.common, par);

@@ -19,7 +19,7 @@ const SMALLEST_FALL: f64 = 1e-6;
 /// Expansion coefficients of all hyperplanes. All classes are reweighted together; a class whose
 /// objective no longer falls keeps its solution.
 pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Vec<Certificate>) {
-    let convex = |at: Option<&[Descent]>| {
+    let convex = |at: Option<&[ReweightedFit]>| {
         let start = |l: usize| at.map(|at| at[l].solution.x.as_slice());
         duals.solve_all(
             start,
@@ -31,23 +31,23 @@ pub(crate) fn solve(duals: &Duals<'_>, family: &Family<'_>) -> (Mat<f64>, Vec<Ce
         )
     };
     let objective = |l: usize, solution: &Solution| objective(duals, family, l, solution);
-    let mut descents: Vec<Descent> = (convex(None).into_iter().enumerate())
-        .map(|(l, solution)| Descent::new(objective(l, &solution), solution))
+    let mut fits: Vec<ReweightedFit> = (convex(None).into_iter().enumerate())
+        .map(|(l, solution)| ReweightedFit::new(objective(l, &solution), solution))
         .collect();
     for _ in 1..family.max_iter {
-        if descents.iter().all(|descent| descent.has_converged) {
+        if fits.iter().all(|fit| fit.has_converged) {
             break;
         }
-        let next = convex(Some(&descents));
-        for (l, (descent, next)) in descents.iter_mut().zip(next).enumerate() {
-            if !descent.has_converged {
-                descent.advance(objective(l, &next), next);
+        let next = convex(Some(&fits));
+        for (l, (fit, next)) in fits.iter_mut().zip(next).enumerate() {
+            if !fit.has_converged {
+                fit.advance(objective(l, &next), next);
             }
         }
     }
-    let certificate = |descent: &Descent| descent.certificate(family.common.r);
-    let certificates = descents.iter().map(certificate).collect();
-    let solutions: Vec<Solution> = descents.into_iter().map(|descent| descent.solution).collect();
+    let certificate = |fit: &ReweightedFit| fit.certificate(family.common.r);
+    let certificates = fits.iter().map(certificate).collect();
+    let solutions: Vec<Solution> = fits.into_iter().map(|fit| fit.solution).collect();
     (coefficients(&solutions), certificates)
 }
 
@@ -64,8 +64,8 @@ fn objective(duals: &Duals<'_>, family: &Family<'_>, l: usize, solution: &Soluti
     0.5 * family.common.r * norm + solution.y.iter().enumerate().map(loss).sum::<f64>()
 }
 
-/// The sequence of one class.
-struct Descent {
+/// The sequence of convex problems of one class.
+struct ReweightedFit {
     solution: Solution,
     /// The true objective at `solution`.
     value: f64,
@@ -74,7 +74,7 @@ struct Descent {
     has_converged: bool,
 }
 
-impl Descent {
+impl ReweightedFit {
     fn new(value: f64, solution: Solution) -> Self {
         Self { iterations: solution.certificate.iterations, solution, value, has_converged: false }
     }

@@ -17,13 +17,26 @@ use crate::params::{Range, method_parameters};
 use crate::solve::smo::{Solution, StopRule, SvmDual};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
-use crate::{Certificate, FitError, FitOptions, Info, Method, Trained, TrainingSet};
+use crate::{Certificate, FitError, FitOptions, Method, MethodInfo, Trained, TrainingSet};
 
 method_parameters! {
     /// The support vector machine, one versus one.
     ///
     /// ```text
     /// min_{w, b}  1/2 |w|^2 + c sum_i [1 - y_i (<w, phi(x_i)> + b)]_+
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Svm, TrainingSet};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let method = Svm { c: 10.0, tolerance: 1e-6, ..Svm::default() };
+    /// let model = method.fit(&set, FitOptions::default())?;
+    /// assert_eq!(model.predict(set.x())?, set.y());
+    /// assert!(model.certificate().gap < 1e-5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Svm {
         /// Penalty for margin violations.
@@ -36,8 +49,8 @@ method_parameters! {
 }
 
 impl Method for Svm {
-    fn info(&self) -> &'static Info {
-        &Info {
+    fn info(&self) -> &'static MethodInfo {
+        &MethodInfo {
             name: "svm",
             title: "SVM",
             about: "one-versus-one C-SVC: hinge loss, bias (Cortes and Vapnik, 1995)",

@@ -16,7 +16,7 @@ use super::duals::CommonOptions;
 use super::nonparallel::{Dissimilarity, Family, Nonparallel, Similarity};
 use crate::kernel::GraphOptions;
 use crate::params::{Range, method_parameters};
-use crate::{Info, Scheme};
+use crate::{MethodInfo, Scheme};
 
 /// The systems of LSTWSVM are solved directly, so its gap is only rounding.
 const LSTWSVM_TOLERANCE: f64 = 1e-9;
@@ -26,6 +26,20 @@ method_parameters! {
     ///
     /// ```text
     /// min_{f_l}  r/2 |f_l|^2 + 1/2 sum_p f_l(x_i)^2 + c sum_q [1 - f_l(x_j)]_+
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, TrainingSet, Twsvm};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let model = Twsvm { c: 2.0, ..Twsvm::default() }.fit(&set, FitOptions::default())?;
+    /// assert_eq!(model.predict(set.x())?, set.y());
+    /// // No hyperplanes have a smaller objective than `dual`.
+    /// let certificate = model.certificate();
+    /// assert!(certificate.primal - certificate.dual <= 1e-4 * certificate.primal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Twsvm {
         /// Weight of the dissimilarity loss.
@@ -42,7 +56,7 @@ method_parameters! {
 }
 
 impl Nonparallel for Twsvm {
-    const INFO: Info = Info {
+    const INFO: MethodInfo = MethodInfo {
         name: "twsvm",
         title: "TWSVM",
         about: "square similarity, hinge dissimilarity (Shao et al. 2011)",
@@ -52,7 +66,7 @@ impl Nonparallel for Twsvm {
     };
 
     fn family(&self) -> Family<'_> {
-        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(Similarity::Square, Dissimilarity::Hinge { c: self.c }, common)
     }
 }
@@ -62,6 +76,22 @@ method_parameters! {
     ///
     /// ```text
     /// min_{f_l}  r/2 |f_l|^2 + c1 sum_p [|f_l(x_i)| - epsilon]_+ + c sum_q [1 - f_l(x_j)]_+
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Npsvm, TrainingSet};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let objective = |epsilon: f64| {
+    ///     let model = Npsvm { epsilon, ..Npsvm::default() }.fit(&set, FitOptions::default())?;
+    ///     assert_eq!(model.predict(set.x())?, set.y());
+    ///     Ok::<f64, Box<dyn std::error::Error>>(model.certificate().primal)
+    /// };
+    /// // A wider zone without loss lowers the objective.
+    /// assert!(objective(0.2)? < objective(0.1)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Npsvm {
         /// Weight of the dissimilarity loss.
@@ -82,7 +112,7 @@ method_parameters! {
 }
 
 impl Nonparallel for Npsvm {
-    const INFO: Info = Info {
+    const INFO: MethodInfo = MethodInfo {
         name: "npsvm",
         title: "NPSVM",
         about: "epsilon-insensitive similarity, hinge dissimilarity (Tian et al. 2014)",
@@ -93,7 +123,7 @@ impl Nonparallel for Npsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Insensitive { c: self.c1, epsilon: self.epsilon };
-        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, common)
     }
 }
@@ -103,6 +133,19 @@ method_parameters! {
     ///
     /// ```text
     /// min_{f_l}  r/2 |f_l|^2 + 1/2 sum_p f_l(x_i)^2 + c sum_q max(1 - f_l(x_j), -tau (1 - f_l(x_j)))
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Pintwsvm, TrainingSet, Twsvm};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let pinball = Pintwsvm { tau: 0.0, ..Pintwsvm::default() }.fit(&set, FitOptions::default())?;
+    /// // With `tau: 0` it is TWSVM.
+    /// let hinge = Twsvm::default().fit(&set, FitOptions::default())?;
+    /// assert_eq!(pinball.certificate(), hinge.certificate());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Pintwsvm {
         /// Weight of the dissimilarity loss.
@@ -121,7 +164,7 @@ method_parameters! {
 }
 
 impl Nonparallel for Pintwsvm {
-    const INFO: Info = Info {
+    const INFO: MethodInfo = MethodInfo {
         name: "pintwsvm",
         title: "pinTWSVM",
         about: "square similarity, pinball dissimilarity (Tanveer et al. 2019)",
@@ -132,7 +175,7 @@ impl Nonparallel for Pintwsvm {
 
     fn family(&self) -> Family<'_> {
         let dissimilarity = Dissimilarity::Pinball { c: self.c, tau: self.tau };
-        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(Similarity::Square, dissimilarity, common)
     }
 }
@@ -142,6 +185,19 @@ method_parameters! {
     ///
     /// ```text
     /// min_{f_l}  r/2 |f_l|^2 + 1/2 sum_p f_l(x_i)^2 + c/2 sum_q (1 - f_l(x_j))^2
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Lstwsvm, Method, TrainingSet};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let model = Lstwsvm::default().fit(&set, FitOptions::default())?;
+    /// assert_eq!(model.predict(set.x())?, set.y());
+    /// // The linear systems are solved directly, so the gap is only rounding.
+    /// assert!(model.certificate().gap <= 1e-9 * model.certificate().primal);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Lstwsvm {
         /// Weight of the dissimilarity loss.
@@ -156,7 +212,7 @@ method_parameters! {
 }
 
 impl Nonparallel for Lstwsvm {
-    const INFO: Info = Info {
+    const INFO: MethodInfo = MethodInfo {
         name: "lstwsvm",
         title: "LSTWSVM",
         about: "square similarity, square dissimilarity (Arun Kumar and Gopal 2009)",
@@ -166,7 +222,7 @@ impl Nonparallel for Lstwsvm {
     };
 
     fn family(&self) -> Family<'_> {
-        let common = common(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
+        let common = CommonOptions::new(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
         Family::convex(Similarity::Square, Dissimilarity::Square { c: self.c }, common)
     }
 }
@@ -176,6 +232,18 @@ method_parameters! {
     ///
     /// ```text
     /// min_{f_l}  r/2 |f_l|^2 + sum_p (1 - exp(-gamma |f_l(x_i)|)) + c sum_q [1 - f_l(x_j)]_+
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{Ctwsvm, FitOptions, Kernel, Method, TrainingSet};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let method = Ctwsvm { gamma: 2.0, ..Ctwsvm::default() };
+    /// let model = method.fit(&set, FitOptions::default())?;
+    /// assert_eq!(model.predict(set.x())?, set.y());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Ctwsvm {
         /// Weight of the dissimilarity loss.
@@ -196,7 +264,7 @@ method_parameters! {
 }
 
 impl Nonparallel for Ctwsvm {
-    const INFO: Info = Info {
+    const INFO: MethodInfo = MethodInfo {
         name: "ctwsvm",
         title: "CTWSVM",
         about: "correntropy similarity, hinge dissimilarity (Yuan et al. 2021)",
@@ -207,7 +275,7 @@ impl Nonparallel for Ctwsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Correntropy { gamma: self.gamma };
-        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
         Family {
             max_iter: self.max_iter,
             ..Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, common)
@@ -221,6 +289,19 @@ method_parameters! {
     /// ```text
     /// min_{f_l}  r/2 |f_l|^2 + mu/2 f_l^T L f_l + sum_p min(|f_l(x_i)|, epsilon)
     ///            + c sum_q [1 - f_l(x_j)]_+
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{FitOptions, Kernel, Method, Rmtbsvm, TrainingSet, kernel::GraphOptions};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let graph = GraphOptions { neighbours: Some(1), ..GraphOptions::default() };
+    /// let method = Rmtbsvm { mu: 0.1, graph, ..Rmtbsvm::default() };
+    /// let model = method.fit(&set, FitOptions::default())?;
+    /// assert_eq!(model.predict(set.x())?, set.y());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct Rmtbsvm {
         /// Weight of the dissimilarity loss.
@@ -245,7 +326,7 @@ method_parameters! {
 }
 
 impl Nonparallel for Rmtbsvm {
-    const INFO: Info = Info {
+    const INFO: MethodInfo = MethodInfo {
         name: "rmtbsvm",
         title: "RMTBSVM",
         about: "capped L1 similarity, hinge dissimilarity, manifold term (after Zhang et al. 2023)",
@@ -256,7 +337,7 @@ impl Nonparallel for Rmtbsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Capped { at: self.epsilon };
-        let common = common(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
         Family {
             max_iter: self.max_iter,
             manifold: Some((self.mu, &self.graph)),
@@ -270,8 +351,4 @@ const HINGE: Dissimilarity = Dissimilarity::Hinge { c: 1.0 };
 
 const fn losses(similarity: Similarity, dissimilarity: Dissimilarity) -> [&'static str; 2] {
     [similarity.formula(), dissimilarity.formula()]
-}
-
-fn common(r: f64, scheme: Scheme, bias: bool, tolerance: f64) -> CommonOptions {
-    CommonOptions { r, scheme, bias, tolerance }
 }

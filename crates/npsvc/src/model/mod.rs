@@ -62,21 +62,36 @@ impl Expansion {
         self: &Arc<Self>,
         rows: ArrayView2<'_, f64>,
         par: Par,
-    ) -> Result<Cross, DataError> {
+    ) -> Result<CrossKernel, DataError> {
         let (found, expected) = (rows.ncols(), self.x.ncols());
         if found != expected {
             return Err(DataError::Features { found, expected });
         }
         require_finite(rows)?;
         let values = self.kernel.cross(rows, self.x.view(), par);
-        Ok(Cross { values, expansion: self.clone() })
+        Ok(CrossKernel { values, expansion: self.clone() })
     }
 }
 
-/// Kernel values between some rows and the samples that models of one training set need, see
-/// [`TrainingSet::cross`].
+/// Kernel values between some rows and the samples that models of one training set need. Many models
+/// can use them.
+///
+/// ```
+/// use npsvc::ndarray::array;
+/// use npsvc::{CrossKernel, FitOptions, Kernel, Lstwsvm, Method, TrainingSet};
+///
+/// let set = TrainingSet::new(array![[0.0], [0.1], [0.9], [1.0]], vec![0, 0, 1, 1], &Kernel::default())?;
+/// let cross: CrossKernel = set.cross(array![[0.2], [0.8]].view())?;
+/// for r in [0.1, 1.0] {
+///     let model = Lstwsvm { r, ..Lstwsvm::default() }.fit(&set, FitOptions::default())?;
+///     assert_eq!(model.predict_from(&cross)?, [0, 1]);
+///     assert_eq!(model.decision_from(&cross)?.dim(), (2, 2));
+///     assert!(model.transform_from(&cross)?.is_none());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
-pub struct Cross {
+pub struct CrossKernel {
     /// One row per row, one column per sample of the expansion.
     values: Mat<f64>,
     expansion: Arc<Expansion>,
@@ -212,7 +227,17 @@ fn first_maximum(values: &[f64]) -> usize {
     best.0
 }
 
-/// A learned representation `z(x) = frame^T k(X, x) + offsets`.
+/// A learned representation `z(x) = frame^T k(X, x) + offsets`, as [`Method::train`](crate::Method::train)
+/// returns it.
+///
+/// ```
+/// use npsvc::Representation;
+/// use npsvc::faer::mat;
+///
+/// // Two samples, one dimension: z(x) = k(x_1, x) - k(x_2, x).
+/// let z = Representation { frame: mat![[1.0], [-1.0]], offsets: vec![0.0] };
+/// assert_eq!((z.frame.nrows(), z.frame.ncols()), (2, z.offsets.len()));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Representation {
     /// One column per dimension of `z`, one row per sample.
@@ -281,7 +306,7 @@ impl Model {
     }
 
     /// As [`Self::predict`], from kernel values of the training set this model was fitted on.
-    pub fn predict_from(&self, cross: &Cross) -> Result<Vec<usize>, DataError> {
+    pub fn predict_from(&self, cross: &CrossKernel) -> Result<Vec<usize>, DataError> {
         let (f, mut values) = (self.values(cross)?, vec![0.0; self.classes()]);
         let class = |i: usize| {
             self.machine.rule.decide(|l| f[(i, l)], &mut values);
@@ -291,7 +316,7 @@ impl Model {
     }
 
     /// As [`Self::decision`], from kernel values of the training set this model was fitted on.
-    pub fn decision_from(&self, cross: &Cross) -> Result<Array2<f64>, DataError> {
+    pub fn decision_from(&self, cross: &CrossKernel) -> Result<Array2<f64>, DataError> {
         let f = self.values(cross)?;
         let mut decision = Array2::zeros((f.nrows(), self.classes()));
         for (i, mut row) in decision.rows_mut().into_iter().enumerate() {
@@ -302,7 +327,7 @@ impl Model {
     }
 
     /// As [`Self::transform`], from kernel values of the training set this model was fitted on.
-    pub fn transform_from(&self, cross: &Cross) -> Result<Option<Array2<f64>>, DataError> {
+    pub fn transform_from(&self, cross: &CrossKernel) -> Result<Option<Array2<f64>>, DataError> {
         let Some(Representation { frame, offsets }) = &self.representation else {
             return Ok(None);
         };
@@ -311,7 +336,7 @@ impl Model {
     }
 
     /// Function values, one row per row of `cross`.
-    fn values(&self, cross: &Cross) -> Result<Mat<f64>, DataError> {
+    fn values(&self, cross: &CrossKernel) -> Result<Mat<f64>, DataError> {
         let KernelMachine { coefficients, offsets, .. } = &self.machine;
         self.expand(cross, coefficients.as_ref(), offsets)
     }
@@ -319,12 +344,15 @@ impl Model {
     /// `cross coefficients + offsets`.
     fn expand(
         &self,
-        cross: &Cross,
+        cross: &CrossKernel,
         coefficients: MatRef<'_, f64>,
         offsets: &[f64],
     ) -> Result<Mat<f64>, DataError> {
         if !Arc::ptr_eq(&cross.expansion, &self.expansion) {
             return Err(DataError::OtherSet);
+        }
+        if !cross.values.is_all_finite() {
+            return Err(DataError::KernelNotFinite);
         }
         let mut f = Mat::from_fn(cross.values.nrows(), offsets.len(), |_, l| offsets[l]);
         add_product(f.as_mut(), 1.0, cross.values.as_ref(), coefficients, self.par);

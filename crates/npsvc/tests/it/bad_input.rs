@@ -79,14 +79,34 @@ fn a_class_without_samples_is_named_by_every_method() {
 fn one_class_is_refused_by_every_method() {
     let set = TrainingSet::new(four(), vec![0; 4], &Kernel::default()).unwrap();
     for entry in methods() {
-        let mut params = json!({});
-        entry.set_dimensions(&mut params, 2);
         assert_eq!(
-            refused(&entry, &params, &set),
+            refused(&entry, &json!({}), &set),
             "all training samples are of one class, expected at least two classes",
             "{}",
             entry.name
         );
+    }
+}
+
+/// Their kernel values are infinite, or differences of infinite numbers.
+#[test]
+fn samples_and_rows_that_are_too_large_are_refused() {
+    for (kernel, largest, row) in
+        [(Kernel::default(), 1e150, 1e200), (Kernel::Linear, 2.0, f64::MAX)]
+    {
+        for storage in [npsvc::Storage::default(), pivoted(None, 0.0)] {
+            let fit = |x: Array2<f64>| {
+                let set = TrainingSet::new(x, vec![0, 1], &kernel).unwrap();
+                Svm::default().fit(&set.with_storage(storage).unwrap(), FitOptions::default())
+            };
+            for x in [array![[1e200], [-1e200]], array![[1e200], [f64::MAX]]] {
+                let error = fit(x).err();
+                assert_eq!(error, Some(FitError::KernelNotFinite), "{kernel:?} {storage:?}");
+            }
+            let model = fit(array![[0.0], [largest]]).unwrap();
+            let error = model.predict(array![[0.5], [row]].view()).err();
+            assert_eq!(error, Some(DataError::KernelNotFinite), "{kernel:?} {storage:?}");
+        }
     }
 }
 
@@ -187,7 +207,7 @@ fn a_learned_representation_needs_a_large_enough_factor() {
     let method = method("k-npsvcpp", &json!({"d": 3}));
     assert_eq!(
         method.fit(&set, FitOptions::default()).unwrap_err().to_string(),
-        "bad parameter: `d` is 3, expected at most the 2 columns of the kernel's factor for the training samples"
+        "bad parameter: `d` is 3, expected at most 2, the rank of the kernel's factor for the training samples"
     );
 }
 

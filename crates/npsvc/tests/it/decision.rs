@@ -3,8 +3,8 @@
 use faer::Mat;
 use npsvc::ndarray::{Array2, ArrayView1, array};
 use npsvc::{
-    Certificate, FitError, FitOptions, Info, Kernel, KernelMachine, Method, Model, Rule, Shape,
-    Storage, Trained, TrainingSet, pairs,
+    Certificate, FitError, FitOptions, Kernel, KernelMachine, Method, MethodInfo, Model, Rule,
+    Shape, Storage, Trained, TrainingSet, pairs,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -24,8 +24,8 @@ npsvc::parameters! {
 }
 
 impl Method for Votes {
-    fn info(&self) -> &'static Info {
-        &Info {
+    fn info(&self) -> &'static MethodInfo {
+        &MethodInfo {
             name: "votes",
             title: "Votes",
             about: "features as votes",

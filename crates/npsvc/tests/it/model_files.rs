@@ -1,5 +1,5 @@
 //! A saved model is the model that is loaded. Any other file is refused with the right error, without
-//! a panic and without asking for more memory than the file is worth.
+//! a panic and without asking for much more memory than the size of the file.
 
 use std::io::{self, Read};
 
@@ -188,7 +188,7 @@ fn a_failed_read_is_reported() {
     );
 }
 
-/// A model may only be strange, not dangerous.
+/// A model with strange numbers predicts classes or returns an error.
 fn assert_harmless(file: &[u8]) {
     if let Ok(model) = load(file) {
         let rows = Array2::zeros((3, 2));

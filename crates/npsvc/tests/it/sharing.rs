@@ -1,7 +1,7 @@
 //! Fits of a sweep share their work (factors, graph, solutions to start from) and still
 //! give the numbers they would give by themselves.
 
-use npsvc::{Chain, Model, Seed, Sweep, TrainingSet};
+use npsvc::{Chain, FitOptions, Method, Model, Rmtbsvm, Seed, Sweep, TrainingSet};
 use serde_json::{Value, json};
 
 use super::digits::Digits;
@@ -80,7 +80,7 @@ fn fits_along_gamma_share_their_iterations_to_the_bit() {
     let sweep = set.sweep();
     let mut both = Both::new(&digits, &set, &sweep);
     for scheme in ["ovr", "rvo"] {
-        // The same way, shorter, longer, on another one, and back.
+        // The same iterations, fewer, more, other ones, and the first again.
         for (gamma, tau_momentum, max_iter) in [
             (0.0, 1.0, 4),
             (4.0, 1.0, 4),
@@ -131,7 +131,7 @@ fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
         assert!((large.certificate().primal - primal).abs() < within * primal);
         let apart = (one - &other).norm_max() / other.norm_max();
         assert!(apart < within, "{scheme}: {apart}");
-        // Here the bound is felt.
+        // Here the bound matters.
         let (small, alone, _) = along_c(0.01);
         assert_eq!(small.trace(), alone.trace());
         assert!(small.certificate().primal < 0.9 * largest.certificate().primal);
@@ -159,6 +159,20 @@ fn fits_of_rmtbsvm_share_the_deformed_kernel_to_the_bit() {
         let [shared, alone] = both.fit("rmtbsvm", &params);
         assert_eq!(both.values(&shared), both.values(&alone), "{params}");
     }
+    // Chains share it too: `epsilon` does not change it.
+    let grid = [(0.2, 0.1), (0.5, 0.1), (0.2, 0.05), (0.5, 0.05)];
+    let grid = grid.map(|(epsilon, r)| Rmtbsvm { epsilon, r, max_iter: 2, ..Rmtbsvm::default() });
+    let points: Vec<&dyn Method> = grid.iter().map(|point| point as _).collect();
+    for threads in [1, 3] {
+        let set = digits.set().with_threads(threads);
+        let coefficients = |model: Model| model.machine().coefficients.clone();
+        let seed = Seed::root(SEED);
+        let shared = set.sweep().run(&points, &seed, |_, model| coefficients(model.unwrap()));
+        for (method, shared) in points.iter().zip(shared) {
+            let alone = method.fit(&digits.set(), FitOptions::default()).unwrap();
+            assert_eq!(shared, coefficients(alone), "{threads} threads");
+        }
+    }
 }
 
 /// Threads that wait for the kernel matrix must not wait for each other.
@@ -173,7 +187,7 @@ fn a_sweep_with_many_threads_and_chains_ends() {
             ..Default::default()
         })
         .collect();
-    let points: Vec<&dyn npsvc::Method> = grid.iter().map(|point| point as _).collect();
+    let points: Vec<&dyn Method> = grid.iter().map(|point| point as _).collect();
     let gaps = set
         .sweep()
         .run(&points, &npsvc::Seed::root(0), |_, model| model.unwrap().certificate().gap);

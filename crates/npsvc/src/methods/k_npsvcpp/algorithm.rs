@@ -10,7 +10,7 @@ use faer::{Mat, MatRef, Par};
 
 use super::history::{History, Replay};
 use super::p_step::{PStep, WithProduct};
-use super::u_step::{Given, Hyperplanes, UStep};
+use super::u_step::{Hyperplanes, UStep, UStepInput};
 use super::{KNpsvcpp, Start};
 use crate::algebra::{
     Matrix, add_product, add_scaled, column, column_mut, columns, inner, product,
@@ -204,7 +204,7 @@ impl<'a> Algorithm<'a> {
             Some(last) => last.objectives.clone(),
             None => (0..self.classes).map(|l| self.parameters.c * dissimilar(l) as f64).collect(),
         };
-        self.u_step.solve(Given {
+        self.u_step.solve(UStepInput {
             coefficients: product(frame.at.transpose(), v.as_ref(), self.par),
             values: product(frame.atk.transpose(), v.as_ref(), self.par),
             scale: &scale,

@@ -34,7 +34,7 @@ use crate::params::{Range, Ranges, method_parameters};
 use crate::solve::stiefel::Frame;
 use crate::sweep::{ChainKey, StartKey};
 use crate::training_set::Shape;
-use crate::{BadParameter, FitError, FitOptions, Info, Method, Scheme, Trained, TrainingSet};
+use crate::{BadParameter, FitError, FitOptions, Method, MethodInfo, Scheme, Trained, TrainingSet};
 
 method_parameters! {
     /// K-NPSVC++: TWSVM's losses on a learned representation that all classes share.
@@ -42,6 +42,25 @@ method_parameters! {
     /// ```text
     /// J_l = 1/2 sum_p f_l^2 + c sum_q [1 - f_l]_+ + r1/2 |u_l - P v_l|^2 + r2/2 |v_l|^2 + mu/2 tr(Z L Z^T)
     /// min_theta max_l J_l
+    /// ```
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::{Dimension, FitOptions, Gpi, KNpsvcpp, Kernel, Method, TrainingSet};
+    ///
+    /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// let method = KNpsvcpp {
+    ///     d: Dimension::Fixed(2),
+    ///     // As in the authors' code.
+    ///     gpi: Gpi { shift: 0.1, tolerance: 0.0, ..Gpi::default() },
+    ///     ..KNpsvcpp::default()
+    /// };
+    /// let model = method.fit(&set, FitOptions::default())?;
+    /// assert_eq!(model.predict(set.x())?, set.y());
+    /// let z = model.transform(set.x())?.ok_or("K-NPSVC++ learns a representation")?;
+    /// assert_eq!(z.ncols(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub struct KNpsvcpp {
         /// Weight of the dissimilarity loss.
@@ -116,12 +135,7 @@ impl Start {
 
 impl KNpsvcpp {
     fn common(&self) -> CommonOptions {
-        CommonOptions {
-            r: self.r1,
-            scheme: self.scheme,
-            bias: self.bias,
-            tolerance: self.qp_tolerance,
-        }
+        CommonOptions::new(self.r1, self.scheme, self.bias, self.qp_tolerance)
     }
 
     fn check_dimension(&self, shape: Shape) -> Result<(), BadParameter> {
@@ -131,17 +145,20 @@ impl KNpsvcpp {
             Dimension::Fixed(_) => d.to_string(),
             Dimension::PerClass(_) => format!("{} = {d}", self.d),
         };
-        let (most, what) = match shape.rank {
-            Some(rank) => (rank, "columns of the kernel's factor for the training samples"),
-            None => (shape.n, "training samples"),
+        let (most, expected) = match shape.rank {
+            Some(rank) => (
+                rank,
+                format!("at most {rank}, the rank of the kernel's factor for the training samples"),
+            ),
+            None => (shape.n, format!("at most the {} training samples", shape.n)),
         };
-        BadParameter::unless(d <= most, "d", found, format!("at most the {most} {what}"))
+        BadParameter::unless(d <= most, "d", found, expected)
     }
 }
 
 impl Method for KNpsvcpp {
-    fn info(&self) -> &'static Info {
-        &Info {
+    fn info(&self) -> &'static MethodInfo {
+        &MethodInfo {
             name: "k-npsvcpp",
             title: "K-NPSVC++",
             about: "TWSVM's losses on a shared learnt representation (Zhang et al. 2024)",

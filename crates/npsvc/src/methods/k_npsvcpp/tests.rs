@@ -50,7 +50,7 @@ fn options(scheme: Scheme) -> KNpsvcpp {
     }
 }
 
-/// Their P0 lives in Cholesky coordinates, `P = Psi^T A`; their dissimilar side is negative, so V0
+/// Their P0 is in Cholesky coordinates, `P = Psi^T A`; their dissimilar side is negative, so V0
 /// changes its sign.
 fn start(set: &TrainingSet, file: &Value) -> Start {
     let k = set.full_matrix();

@@ -14,7 +14,7 @@ use crate::methods::duals::{Duals, KnownPart, ReducedDual};
 use crate::solve::box_qp::{self, Settings, Solution, Term};
 
 /// What a u-step starts from.
-pub(super) struct Given<'a> {
+pub(super) struct UStepInput<'a> {
     /// `A V`, the coefficients of `P v_l`, n x K.
     pub coefficients: Mat<f64>,
     /// `K A V`, its values on the samples, n x K.
@@ -60,7 +60,7 @@ impl<'a> UStep<'a> {
         Ok(Self { duals, c, reduced })
     }
 
-    pub fn solve(&self, given: Given<'_>) -> Hyperplanes {
+    pub fn solve(&self, given: UStepInput<'_>) -> Hyperplanes {
         let (duals, is_eliminated) = (&self.duals, self.duals.is_eliminated());
         let (b, f, solved) = match is_eliminated {
             true => self.solve_eliminated(given),
@@ -84,12 +84,12 @@ impl<'a> UStep<'a> {
     }
 
     /// The duality gap that is accepted for class `l`.
-    fn absolute(&self, given: &Given<'_>, l: usize) -> f64 {
+    fn absolute(&self, given: &UStepInput<'_>, l: usize) -> f64 {
         self.duals.common.tolerance * given.scale[l] / self.duals.common.r
     }
 
     /// `B`, `K B` and the solutions of the QPs in all coefficients.
-    fn solve_all(&self, given: Given<'_>) -> (Mat<f64>, Mat<f64>, Vec<Solution>) {
+    fn solve_all(&self, given: UStepInput<'_>) -> (Mat<f64>, Mat<f64>, Vec<Solution>) {
         let start = |l: usize| given.last.map(|last| last[l].as_slice());
         let absolute = |l: usize| self.absolute(&given, l);
         let solved = self.duals.solve_all(start, absolute, |l, i, is_similar| {
@@ -105,7 +105,7 @@ impl<'a> UStep<'a> {
     }
 
     /// The same with the similar samples eliminated.
-    fn solve_eliminated(&self, given: Given<'_>) -> (Mat<f64>, Mat<f64>, Vec<Solution>) {
+    fn solve_eliminated(&self, given: UStepInput<'_>) -> (Mat<f64>, Mat<f64>, Vec<Solution>) {
         let (duals, reduced) = (&self.duals, &self.reduced);
         let known = duals.known_parts(reduced, given.values.as_ref());
         // All classes in parallel, each by one thread.
@@ -136,7 +136,7 @@ impl<'a> UStep<'a> {
     /// The QP of class `l`, and the known part of the function on its dissimilar samples.
     fn solve_reduced(
         &self,
-        given: &Given<'_>,
+        given: &UStepInput<'_>,
         known: &KnownPart,
         l: usize,
     ) -> (Vec<f64>, Solution) {

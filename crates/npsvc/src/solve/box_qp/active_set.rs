@@ -36,7 +36,7 @@ const LARGEST: f64 = 1e4;
 const SMALLEST: f64 = 1e-12;
 /// The weight of a stage, relative to the stage before.
 const FALL: f64 = 0.1;
-/// The method gives up if the weight would fall by less than this.
+/// The method fails if the weight would fall by less than this.
 const SMALLEST_FALL: f64 = 0.7;
 /// Largest number of linear systems per stage.
 const MAX_SYSTEMS: usize = 14;
@@ -138,7 +138,7 @@ pub(super) struct ActiveSet {
     scale: f64,
     first_weight: f64,
     last_weight: Option<f64>,
-    pub has_given_up: bool,
+    pub has_failed: bool,
 }
 
 impl ActiveSet {
@@ -158,13 +158,13 @@ impl ActiveSet {
             free if 4 * free > 3 * n => FIRST_MOSTLY_FREE,
             _ => FIRST,
         };
-        Self { states, scale, first_weight: first * scale, last_weight: None, has_given_up: false }
+        Self { states, scale, first_weight: first * scale, last_weight: None, has_failed: false }
     }
 
     /// The weight of the next stage, if there is one.
     pub fn next_weight(&self) -> Option<f64> {
         let next = self.last_weight.map_or(self.first_weight, |last| FALL * last);
-        (!self.has_given_up && next >= SMALLEST * self.scale).then_some(next)
+        (!self.has_failed && next >= SMALLEST * self.scale).then_some(next)
     }
 
     /// Number of rows of the linear system: with one row per free coordinate, and with the shared
@@ -204,7 +204,7 @@ impl ActiveSet {
             };
             let is_too_close = self.last_weight.is_some_and(|last| next > SMALLEST_FALL * last);
             if is_too_close || next > LARGEST * self.scale {
-                self.has_given_up = true;
+                self.has_failed = true;
                 return;
             }
         }

@@ -1,7 +1,7 @@
 //! Greedy coordinate descent: each step minimises over the coordinate that gains most.
 //!
 //! A step costs one column of Q and one pass over all slopes. That is quick while few coordinates are
-//! free. [`super::active_set`] takes over if many are free, or if they are strongly coupled.
+//! free. If many are free, or if they are strongly coupled, [`super::active_set`] is quicker.
 
 use super::iterate::Iterate;
 use super::{Term, shrinking};

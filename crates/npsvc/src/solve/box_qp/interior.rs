@@ -18,7 +18,7 @@ use super::Term;
 use crate::algebra::{Cholesky, add_times_vector};
 
 const MAX_ITERATIONS: usize = 60;
-/// Share of the way to the nearest bound that a step may go.
+/// A step ends at this share of the distance to the nearest bound.
 const TO_THE_BOUNDARY: f64 = 0.995;
 /// How the distances to the lower and to the upper bound change with a half.
 const SIDES: [f64; 2] = [1.0, -1.0];
@@ -186,10 +186,10 @@ impl<'a> InteriorPoint<'a> {
         let mu = self.gap() / count;
         let none = vec![Change::default(); self.halves.len()];
         let predictor = self.changes(&system, 0.0, &none);
-        let ahead = self.gap_after(&predictor, self.reach(&predictor, 1.0)) / count;
+        let ahead = self.gap_after(&predictor, self.step_length(&predictor, 1.0)) / count;
         let target = mu * (ahead / mu).powi(3).clamp(1e-6, 1.0);
         let corrector = self.changes(&system, target, &predictor);
-        let length = self.reach(&corrector, TO_THE_BOUNDARY);
+        let length = self.step_length(&corrector, TO_THE_BOUNDARY);
         for (half, change) in self.halves.iter_mut().zip(&corrector) {
             let value = length * change.value;
             self.x[half.coordinate] += half.sign * value;
@@ -236,9 +236,9 @@ impl<'a> InteriorPoint<'a> {
         halves.iter().enumerate().map(change).collect()
     }
 
-    /// How far a step can go, at most 1: `share` of the way to the first bound.
-    fn reach(&self, changes: &[Change], share: f64) -> f64 {
-        let mut reach: f64 = 1.0;
+    /// Length of a step, at most 1: `share` of the distance to the first bound.
+    fn step_length(&self, changes: &[Change], share: f64) -> f64 {
+        let mut length: f64 = 1.0;
         for (half, change) in self.halves.iter().zip(changes) {
             for (b, side) in SIDES.into_iter().enumerate() {
                 for (value, change) in [
@@ -246,12 +246,12 @@ impl<'a> InteriorPoint<'a> {
                     (half.multipliers[b], change.multipliers[b]),
                 ] {
                     if change < 0.0 {
-                        reach = reach.min(-share * value / change);
+                        length = length.min(-share * value / change);
                     }
                 }
             }
         }
-        reach
+        length
     }
 }
 

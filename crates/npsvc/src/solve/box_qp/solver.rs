@@ -125,7 +125,7 @@ fn dense(q: Matrix<'_>, index: &[usize]) -> Option<Mat<f64>> {
     }
 }
 
-/// Coordinate steps that pay before the active sets take over.
+/// Coordinate steps before the first linear system of the active sets.
 fn warmup_steps(q: Matrix<'_>) -> usize {
     match q {
         // A linear system costs O(n^3), a step O(n): the larger the problem, the better steps pay.

@@ -13,10 +13,10 @@ fn kernel(n: usize) -> Mat<f64> {
     })
 }
 
-/// Square loss on every fourth sample, `far` on the others.
-fn terms(n: usize, far: Term) -> Vec<Term> {
+/// Square loss on every fourth sample, `dissimilar` on the others.
+fn terms(n: usize, dissimilar: Term) -> Vec<Term> {
     let term = |i: usize| {
-        if i.is_multiple_of(4) { Term::square() } else { far }
+        if i.is_multiple_of(4) { Term::square() } else { dissimilar }
     };
     (0..n).map(|i| term(i).rescaled(0.1)).collect()
 }
@@ -58,7 +58,7 @@ fn the_shared_inverse_leads_to_the_same_solution() {
         let shared = SharedInverse::new(k.as_ref(), weight, Par::Seq).unwrap();
         solver.solve_at_weight(weight, Some(&shared));
     }
-    assert!(!solver.active_set.has_given_up);
+    assert!(!solver.active_set.has_failed);
     let shared = solver.finish();
     assert!(shared.certificate.converged());
     for (one, other) in alone.y.iter().zip(&shared.y) {
@@ -107,19 +107,19 @@ fn rows(n: usize) -> Mat<f64> {
 fn a_factor_leads_to_the_solution_on_its_product() {
     let rows = rows(150);
     let product = product(rows.transpose(), rows.as_ref(), Par::Seq);
-    for far in [
+    for dissimilar in [
         Term::hinge(1.0),
         Term::pinball(1.0, 0.5),
         Term::insensitive(1.0, 0.1),
         Term::hinge(1e-4),
         Term::hinge(1e4),
     ] {
-        let terms = terms(150, far);
+        let terms = terms(150, dissimilar);
         let whole = solve(Matrix::Full(product.as_ref()), &terms, None, strict());
         let factored = solve(Matrix::Factor(rows.as_ref()), &terms, None, strict());
-        assert!(factored.certificate.converged(), "{far:?} {:?}", factored.certificate);
+        assert!(factored.certificate.converged(), "{dissimilar:?} {:?}", factored.certificate);
         let difference = (whole.certificate.dual - factored.certificate.dual).abs();
-        assert!(difference <= 1e-7 * whole.certificate.dual.abs(), "{far:?}");
+        assert!(difference <= 1e-7 * whole.certificate.dual.abs(), "{dissimilar:?}");
     }
 }
 

@@ -12,9 +12,8 @@
 //!
 //! A step moves the pair chosen by second-order information (Fan, Chen and Lin, 2005): the most
 //! violating sample of `up`, and the sample of `low` with the largest decrease. Samples at a bound are
-//! left out for a while (shrinking). Shrinking and the rounding of the running gradient can lead the
-//! solver astray, but not the certificate: an optimum is claimed only for a gradient of all samples
-//! that is computed anew.
+//! left out for a while (shrinking). Shrinking and the rounding of the running gradient can mislead
+//! the solver. So it reports an optimum only for a gradient of all samples that is computed anew.
 //!
 //! ```
 //! use npsvc::faer::mat;

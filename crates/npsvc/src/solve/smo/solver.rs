@@ -8,7 +8,7 @@ use crate::certificate::Termination;
 
 /// Largest number of steps between two rounds of shrinking.
 const SHRINK_PERIOD: usize = 1000;
-/// How often a fresh gradient may contradict the running one before the solver gives up.
+/// How often a fresh gradient may contradict the running one before the solver stops.
 const MAX_CONTRADICTIONS: usize = 8;
 
 /// The state of a solve. Vectors are indexed by position; the active samples come first.
@@ -77,7 +77,7 @@ impl<'a> Solver<'a> {
                 until_shrink -= 1;
                 continue;
             }
-            // Optimal or stuck, by the running gradient of the active samples.
+            // Optimal or stalled, by the running gradient of the active samples.
             let is_rounding = pair.is_some() || self.active == self.sample.len();
             self.restore();
             if !self.is_violated(self.extremes()) {
@@ -193,17 +193,17 @@ impl<'a> Solver<'a> {
                 now = self.extremes();
             }
         }
-        let is_stuck = |s: &Self, k: usize| {
+        let is_shrinkable = |s: &Self, k: usize| {
             (s.low[k] != 0.0 && s.f[k] > now.highest) || (s.up[k] != 0.0 && s.f[k] < now.lowest)
         };
         let mut k = 0;
         while k < self.active {
-            if !is_stuck(self, k) {
+            if !is_shrinkable(self, k) {
                 k += 1;
                 continue;
             }
             self.active -= 1;
-            while self.active > k && is_stuck(self, self.active) {
+            while self.active > k && is_shrinkable(self, self.active) {
                 self.active -= 1;
             }
             self.swap(k, self.active);

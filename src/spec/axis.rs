@@ -1,4 +1,5 @@
-//! Points drawn from lists and ranges, for searches that do not try all of them.
+//! The lists and ranges that parameters are given as, and points drawn from them for searches that do not try
+//! all of them.
 //!
 //! Every coordinate `u` in [0, 1) stands for a value: the item `floor(u n)` of a list of `n`, or the
 //! place `first + u (last - first)` of a range. A random search draws every `u` by itself; a Latin
@@ -9,12 +10,15 @@ use rand_chacha::rand_core::Rng;
 use serde_json::{Map, Value};
 
 use super::form::Form;
-use super::range::value;
-use super::tuning::typed;
-use super::types::Search;
+use super::node::Kind;
+use super::range::{expand, value};
+use super::types::{Budget, Search};
 use npsvc::Seed;
 
-/// What a parameter is drawn from.
+/// What is wrong with a range from which no points are drawn.
+pub(super) const NO_STEP: &str = "has no step, expected first, last and step";
+
+/// What a parameter is given as.
 #[derive(Clone, Debug)]
 pub(super) enum Axis<'a> {
     List(Vec<Value>),
@@ -34,21 +38,10 @@ pub(super) fn points<'a>(
     axes: &[(&'a str, Axis<'_>)],
     seed: &Seed,
 ) -> Result<Vec<Map<String, Value>>, (&'a str, String)> {
-    let (budget, is_spread) = match search {
-        Search::Random(budget) if !axes.is_empty() => (budget.budget, false),
-        Search::LatinHypercube(budget) if !axes.is_empty() => (budget.budget, true),
-        _ => return Ok(Vec::new()),
-    };
     let mut rng = seed.rng();
-    let columns: Vec<Vec<f64>> = axes
-        .iter()
-        .map(|_| match is_spread {
-            true => spread(budget, &mut rng),
-            false => (0..budget).map(|_| unit(&mut rng)).collect(),
-        })
-        .collect();
+    let columns: Vec<Vec<f64>> = axes.iter().map(|_| coordinates(search, &mut rng)).collect();
     let mut points: Vec<Map<String, Value>> = Vec::new();
-    for row in 0..budget {
+    for row in 0..columns.first().map_or(0, Vec::len) {
         let mut point = Map::new();
         for ((name, axis), us) in axes.iter().zip(&columns) {
             let value = axis.at(us[row]).map_err(|wrong| (*name, wrong))?;
@@ -61,14 +54,41 @@ pub(super) fn points<'a>(
     Ok(points)
 }
 
-impl Axis<'_> {
+impl<'a> Axis<'a> {
+    /// The values that a parameter is given as: one, a list, or a range `{scale: [first, last, step]}`. A range
+    /// without a step stays one, and points are drawn from it. Else what is wrong with the range.
+    pub fn of(value: &'a Value, form: &'a Form, search: Search) -> Result<Self, String> {
+        let range = match value {
+            Value::Array(values) if form.is_tuned() => return Ok(Self::List(values.clone())),
+            Value::Object(range) if form.range.is_some() => range.iter().next(),
+            _ => None,
+        };
+        let Some((scale, bounds)) = range else {
+            return Ok(Self::List(vec![value.clone()]));
+        };
+        let bounds = bounds.as_array().into_iter().flatten();
+        let bounds: Vec<f64> = bounds.filter_map(Value::as_f64).collect();
+        match *bounds.as_slice() {
+            [first, last] if search != Search::Grid => {
+                // Checked as a range of two values, so that the ends are said to be wrong in the same words.
+                let step = if last > first { last - first } else { 1.0 };
+                expand(scale, [first, last, step])?;
+                Ok(Self::Range { scale, first, last, form })
+            }
+            [first, last, step] => {
+                let numbers = expand(scale, [first, last, step])?.into_iter();
+                Ok(Self::List(numbers.map(|number| typed(number, form)).collect::<Result<_, _>>()?))
+            }
+            _ => Err(NO_STEP.to_owned()),
+        }
+    }
+
     /// The value at `u` in the type of its parameter, rounded if that is whole.
     fn at(&self, u: f64) -> Result<Value, String> {
         match self {
             Self::List(values) => {
                 let index = (u * values.len() as f64) as usize;
-                let item = values.get(index).or(values.last());
-                Ok(item.cloned().unwrap_or(Value::Null))
+                Ok(values[index.min(values.len() - 1)].clone())
             }
             Self::Range { scale, first, last, form } => {
                 let number = value(scale, first + u * (last - first));
@@ -80,15 +100,28 @@ impl Axis<'_> {
     }
 }
 
-/// One number in each of `count` equal parts of [0, 1), in random order.
-fn spread(count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
-    let mut parts: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        let other = (unit(rng) * (last + 1) as f64) as usize;
-        parts.swap(last, other.min(last));
+/// A number of a range in the type of its parameter.
+fn typed(number: f64, form: &Form) -> Result<Value, String> {
+    let value = form.number().and_then(|form| form.value(&Kind::Float(number)));
+    value.ok_or_else(|| format!("holds {number}, expected {}", form.expected()))
+}
+
+/// The coordinates of all points along one axis; none for a grid.
+fn coordinates(search: Search, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    match search {
+        Search::Grid => Vec::new(),
+        Search::Random(Budget { budget }) => (0..budget).map(|_| unit(rng)).collect(),
+        // One in each of `budget` equal parts of [0, 1), in random order.
+        Search::LatinHypercube(Budget { budget }) => {
+            let mut parts: Vec<usize> = (0..budget).collect();
+            for last in (1..budget).rev() {
+                let other = (unit(rng) * (last + 1) as f64) as usize;
+                parts.swap(last, other.min(last));
+            }
+            let place = |part: usize, u: f64| (part as f64 + u) / budget as f64;
+            parts.into_iter().map(|part| place(part, unit(rng))).collect()
+        }
     }
-    let place = |part: usize, u: f64| (part as f64 + u) / count as f64;
-    parts.into_iter().map(|part| place(part, unit(rng))).collect()
 }
 
 /// A number in [0, 1).
@@ -99,7 +132,6 @@ fn unit(rng: &mut ChaCha8Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Budget;
     use serde_json::json;
 
     fn axes(form: &Form) -> [(&'static str, Axis<'_>); 2] {

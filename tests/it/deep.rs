@@ -448,5 +448,5 @@ fn what_is_wrong_with_images_and_weights_is_named() {
     folder.write("data/dtd/images/striped/striped_1.png", &png[..png.len() / 2]);
     ends(3, "striped_1.png: found ");
     fs::create_dir(folder.path("data/dtd/images/empty")).unwrap();
-    ends(2, "images/empty: found no image, expected the images of a class");
+    ends(2, "images/empty: found no image, expected images such as 0001.jpg");
 }

@@ -22,7 +22,7 @@ fn answer() -> String {
     let fixed = Table::read("table2").leads("p_corrected")[0];
     format!(
         "- **The accuracies hold.** With tuned parameters, all {} accuracies of K-NPSVC++ that we ran in Table 2 are reproduced.\n\
-         - **The ranking is not confirmed.** The paper has K-NPSVC++ ahead of another method in {} of these cells. A test that allows\n  \
+         - **The ranking is not confirmed.** The paper has K-NPSVC++ ahead of another method in {} cells of this table. A test that\n  allows \
          for overlapping training sets confirms {confirmed} of these leads, leaves {open} open and contradicts {contradicted}.\n\
          - **Tuning makes most of the difference.** With fixed parameters, the same test confirms {fixed} leads. With tuning, the other\n  \
          methods are better than in the paper in {} of {} cells.",

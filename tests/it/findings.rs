@@ -217,7 +217,7 @@ fn hyperparameters() -> Vec<String> {
         format!(
             "{small} for `r1` up to 0.1, {large} for `r1: 100`, and {others} over the other parameters"
         ),
-        format!("it is {}, {}, and {}", flowers[0], flowers[1], flowers[2]),
+        format!("these three ranges are {}, {}, and {}", flowers[0], flowers[1], flowers[2]),
     ]
 }
 

@@ -1,5 +1,5 @@
-//! Tells the program which commit it was built from. With the feature `deep`, also writes the place of libtorch into what
-//! is linked, so that programs start without environment variables, and says what to do if libtorch is missing.
+//! Gives the program the commit that it is built from. With the feature `deep`, also links the folder of libtorch into the
+//! program, so that it starts without environment variables, and reports a missing libtorch.
 
 use std::env;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn commit() -> Option<String> {
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
-    // A source tree without its own repository may lie in somebody else's.
+    // A source tree without its own repository may be inside another repository.
     if !git("rev-parse --show-prefix")?.is_empty() {
         return None;
     }
@@ -57,7 +57,7 @@ fn link_libtorch() {
     };
     if let Some(lib) = found.parent() {
         println!("cargo:rustc-link-arg=-Wl,-rpath,{}", lib.display());
-        // It registers itself when it is loaded; no symbol of it is asked for.
+        // This library registers itself when it is loaded. The program uses none of its symbols, so it is linked by name.
         if lib.join("libtorch_cuda.so").exists() {
             println!("cargo:rustc-link-arg=-Wl,--no-as-needed");
             println!("cargo:rustc-link-arg=-L{}", lib.display());

@@ -1,15 +1,15 @@
-//! What a step of D-NPSVC++ costs next to cross-entropy, what keeping a frozen encoder's features saves, and how
-//! training and encoding compare with plain PyTorch.
+//! Three comparisons: a step of D-NPSVC++ with one of cross-entropy, training with and without stored features of a
+//! frozen encoder, and training and encoding with plain PyTorch.
 //!
-//! `scripts/bench-deep` runs all of it; `cargo bench --profile dev --features deep --bench deep [-- MODE]` a part:
+//! `scripts/bench-deep` runs all of them. `cargo bench --profile dev --features deep --bench deep [-- MODE]` runs one:
 //!
-//! - no mode: a step of D-NPSVC++, which makes two descents and a tau-step, in steps of cross-entropy on the same
-//!   layers: 64 samples of 512 features. Medians over epochs of interleaved trainings.
-//! - `features`: the program trains a network on images as Table 3 does: a ResNet18 fine-tuned for 10 of 50
-//!   epochs, the accuracy on the test images recorded after each, of which there are six to one for training, as
-//!   in Flowers-102.
-//! - `pytorch PYTHON`: a step of fine-tuning a ResNet34 at 128 px, and encoding, against
-//!   `benches/deep_pytorch.py` with as many threads. Both programs take turns; ratios are of medians.
+//! - no mode: the time of a step of D-NPSVC++ (two descents and a tau-step), divided by that of a step of
+//!   cross-entropy on the same layers, with 64 samples of 512 features. Medians over epochs; the trainings alternate.
+//! - `features`: a training on images as in Table 3, once with the features of the frozen encoder stored and once
+//!   computed in every epoch. A ResNet18 is fine-tuned for 10 of 50 epochs, and the accuracy on the test images is
+//!   recorded after each epoch. As in Flowers-102, there are six test images for each training image.
+//! - `pytorch PYTHON`: a step of fine-tuning a ResNet34 at 128 px, and encoding, compared with
+//!   `benches/deep_pytorch.py` on the same number of threads. Both programs take turns. Ratios are of medians.
 
 #[path = "../tests/it/textures.rs"]
 mod textures;
@@ -28,17 +28,17 @@ use npsvcpp::spec::EncoderSpec;
 use rand_distr::{Distribution, StandardNormal};
 use serde_json::{Value, json};
 
-/// The most that a training may cost, in one that computes the features in every epoch.
+/// Limit of the time with stored features, divided by the time without.
 const MOST_WITH_FEATURES: f64 = 0.3;
-/// Of a training on images.
+/// Epochs of a training on images.
 const EPOCHS: usize = 50;
 /// Images for training and for testing.
 const IMAGES: [usize; 2] = [16, 96];
-/// The most that a step may cost, in steps of cross-entropy.
+/// Limit of the time of a step, divided by that of cross-entropy.
 const MOST: f64 = 2.05;
-/// The most that a step of fine-tuning and encoding may cost, in PyTorch's time for the same.
+/// Limit of our time for a step of fine-tuning, or for encoding, divided by PyTorch's.
 const MOST_OF_PYTORCH: f64 = 1.1;
-/// Of the images for the comparison with PyTorch: width, number for training and for encoding.
+/// Width of the images for the comparison with PyTorch, and their number for training and for encoding.
 const SIDE: u32 = 128;
 const TRAINED: usize = 128;
 const ENCODED: usize = 512;
@@ -69,7 +69,7 @@ fn train(data: &TrainingData<'_>, method: &str, training: Value) -> Vec<TraceRow
     fit.expect("the training succeeds").trace
 }
 
-/// Seconds of a step, the median over the epochs after the first.
+/// Median seconds of a step over the epochs after the first.
 fn step(data: &TrainingData<'_>, method: &str) -> f64 {
     let trace = train(data, method, json!({"epochs": 4, "batch": BATCH}));
     let epochs = trace[1..].iter();
@@ -106,29 +106,29 @@ fn training(folder: &Path, epochs: usize, frozen_batch_norms: &str) -> f64 {
     begun.elapsed().as_secs_f64()
 }
 
-/// Whether keeping the features saves too little.
+/// Whether storing the features saves too little time.
 fn features() -> bool {
     let folder = tempfile::tempdir().expect("a folder for images");
     textures::write_images(&folder.path().join("data/dtd"), IMAGES);
     let weights = folder.path().join("data/weights");
     std::fs::create_dir_all(&weights).expect("a folder for weights");
     textures::write_weights(&weights.join("untrained.safetensors"), &textures::resnet18());
-    // The vectors of the dataset, which the encoder makes before any training, are kept on disk by the first run.
+    // The first run stores the vectors of the dataset on disk. The encoder computes them before any training.
     training(folder.path(), 1, "evaluation");
     // Batch norms in training mode need every image in every epoch.
-    let (kept, again) = (
+    let (stored, computed) = (
         training(folder.path(), EPOCHS, "evaluation"),
         training(folder.path(), EPOCHS, "training"),
     );
     println!(
-        "{EPOCHS} epochs, 10 of them fine-tuning: {kept:.1} s with the features kept, {again:.1} s without, \
-         {:.3} (at most {MOST_WITH_FEATURES})",
-        kept / again
+        "{EPOCHS} epochs, 10 of them fine-tuning: {stored:.1} s with stored features, {computed:.1} s without, \
+         ratio {:.3} (at most {MOST_WITH_FEATURES})",
+        stored / computed
     );
-    kept / again > MOST_WITH_FEATURES
+    stored / computed > MOST_WITH_FEATURES
 }
 
-/// Plain PyTorch, which works on demand.
+/// A process of plain PyTorch that measures once for each line of input.
 struct Peer {
     process: std::process::Child,
 }
@@ -152,7 +152,7 @@ impl Peer {
         input.write_all(b"\n").expect("it listens");
         let mut line = String::new();
         let output = self.process.stdout.as_mut().expect("a pipe");
-        // One line per question, so nothing is left behind in the buffer.
+        // Each answer is one line, so nothing is left in the buffer.
         BufReader::new(output).read_line(&mut line).expect("it answers");
         line.trim().parse().expect("a number of seconds")
     }
@@ -199,7 +199,7 @@ fn pytorch(python: &str) -> bool {
 }
 
 fn compare(what: &str, ours: impl Fn() -> f64, mut theirs: Peer) -> bool {
-    // What is done once: pages, pixels, kernels of this size.
+    // Warm-up: memory pages, pixels, and convolution kernels of this size.
     let _ = (ours(), theirs.seconds());
     let (mut here, mut there) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -215,7 +215,7 @@ fn compare(what: &str, ours: impl Fn() -> f64, mut theirs: Peer) -> bool {
 }
 
 fn main() {
-    // `cargo test --benches` asks for nothing but a start.
+    // `cargo test --benches` only starts the program.
     let asked = |word: &str| std::env::args().any(|argument| argument == word);
     if !asked("--bench") {
         return;
@@ -232,24 +232,24 @@ fn main() {
     for classes in [10, 102] {
         let samples = samples(classes);
         let data = TrainingData { samples: &samples, classes, encoder: None };
-        let (mut plain, mut levelled) = (Vec::new(), Vec::new());
+        let (mut cross_entropy, mut d_npsvcpp) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            plain.push(step(&data, "cross-entropy"));
-            levelled.push(step(&data, "d-npsvcpp"));
+            cross_entropy.push(step(&data, "cross-entropy"));
+            d_npsvcpp.push(step(&data, "d-npsvcpp"));
         }
-        let pairs = plain.iter().zip(&levelled);
-        let mut ratios: Vec<f64> = pairs.map(|(plain, levelled)| levelled / plain).collect();
+        let pairs = cross_entropy.iter().zip(&d_npsvcpp);
+        let mut ratios: Vec<f64> = pairs.map(|(theirs, ours)| ours / theirs).collect();
         let ratio = median(&mut ratios);
         is_slow |= ratio > MOST;
         println!(
-            "{classes:>3} classes: cross-entropy {:.3} ms, D-NPSVC++ {:.3} ms a step, {ratio:.3} times \
-             the former (at most {MOST})",
-            1e3 * median(&mut plain),
-            1e3 * median(&mut levelled)
+            "{classes:>3} classes: cross-entropy {:.3} ms, D-NPSVC++ {:.3} ms per step, ratio {ratio:.3} \
+             (at most {MOST})",
+            1e3 * median(&mut cross_entropy),
+            1e3 * median(&mut d_npsvcpp)
         );
     }
     if is_slow {
-        eprintln!("a step of D-NPSVC++ costs more than {MOST} steps of cross-entropy");
+        eprintln!("a step of D-NPSVC++ takes longer than {MOST} steps of cross-entropy");
         std::process::exit(1);
     }
 }

@@ -1,10 +1,10 @@
-"""Seconds of plain PyTorch for what benches/deep.rs measures: a ResNet34 that was never trained.
+"""Measures plain PyTorch for benches/deep.rs, with a ResNet34 that was never trained.
 
 usage: deep_pytorch.py step|encode SIDE IMAGES BATCH THREADS
 
-`step`: one epoch of fine-tuning per line of input, with SGD, in seconds per step.
-`encode`: features of all images in inference mode per line of input, in seconds.
-Answers one line per line of input, so that both programs can take turns.
+`step` runs an epoch of fine-tuning with SGD and prints the seconds per step.
+`encode` computes the features of all images in inference mode and prints the seconds.
+Both do so once for each line of input, so that the two programs can take turns.
 """
 import sys
 import time
@@ -50,7 +50,7 @@ def resnet34():
 
 
 class Head(nn.Module):
-    """The layers behind the encoder, as in the paper's Figure A.1."""
+    """The layers after the encoder, as in the paper's Figure A.1."""
 
     def __init__(self):
         super().__init__()

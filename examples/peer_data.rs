@@ -1,5 +1,5 @@
-//! Writes the data of `scripts/bench-peers` as .npy files: the first split of USPS and of BinAlpha, as
-//! the experiments make it, and all samples of Pendigits.
+//! Writes the data of `scripts/bench-peers` as .npy files: the first split of USPS and of BinAlpha, as in the
+//! experiments, and all samples of Pendigits.
 //!
 //! `cargo run --example peer_data -- FOLDER`; needs `NPSVCPP_DATA`.
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Writes samples and classes of some rows.
+/// Writes the features and classes of some rows.
 fn write(folder: &Path, name: &str, data: &Dataset, rows: &[usize]) -> std::io::Result<()> {
     let y = Array2::from_shape_fn((rows.len(), 1), |(i, _)| data.y[rows[i]] as f64);
     let x = data.x.select(Axis(0), rows);

@@ -35,10 +35,11 @@ pub(super) fn write_plan(
         plan.remember(former);
     }
     let is_same = former.as_ref().is_some_and(|former| former.describes(&plan));
-    // The spec as it was read: its file may change during the run, and a pipe is read only once.
-    let (path, text) = (folder.join(SPEC), prepared.spec.as_bytes());
-    if std::fs::read(&path).ok().as_deref() != Some(text) {
-        ledger::replace(&path, text)?;
+    // The spec as it was read: its file may change during the run, and a pipe is read only once. Other comments do not
+    // replace it.
+    let path = folder.join(SPEC);
+    if !is_same || !path.exists() {
+        ledger::replace(&path, prepared.spec.as_bytes())?;
     }
     grow_splits(folder, prepared, &plan)?;
     if !is_same {

@@ -155,6 +155,8 @@ fn own_files_that_are_gone() {
     );
     changes_nothing(&folder, "check two.yaml", 0);
     changes_nothing(&folder, "run two.yaml --only method=svm", 0);
+    folder.write("two.yaml", format!("{SPEC}# A comment.\n"));
+    changes_nothing(&folder, "run two.yaml", 0);
     // In another folder nothing is known about the file.
     let ended = folder.run("run two.yaml --out new");
     assert_eq!(ended.code, 2, "{}", ended.err);

@@ -69,7 +69,10 @@ pub fn prepare(
 /// same holds for all cells of a fresh start.
 fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), Error> {
     let folder = former.folder.display();
-    for (name, reason) in &prepared.missing {
+    for (row, source) in prepared.plan.datasets.iter().zip(&prepared.sources) {
+        let (name, Err(reason)) = (&row.name, source) else {
+            continue;
+        };
         let finished = former.finished_of(name).count();
         let lost = if fresh { finished } else { former.lost(name, &prepared.plan) };
         if lost == 0 {
@@ -163,7 +166,7 @@ fn show_protocol(plan: &Plan) {
 /// The shape and cost of a dataset, or why it cannot run here.
 fn show_dataset(prepared: &Prepared, index: usize) {
     let row = &prepared.plan.datasets[index];
-    let reason = prepared.reason(&row.name);
+    let reason = prepared.sources[index].as_ref().err();
     if let Some(reason) = reason.filter(|_| row.hash.is_empty()) {
         show!("  {:<12} cannot run here: {reason}", row.name);
         return;
@@ -190,7 +193,7 @@ fn show_dataset(prepared: &Prepared, index: usize) {
 fn show_total(prepared: &Prepared, former: &Former) -> Exit {
     let cells = &prepared.plan.cells;
     let open: Vec<_> = cells.iter().filter(|cell| !former.is_finished(&cell.cell)).collect();
-    let absent = open.iter().filter(|cell| prepared.sources[cell.dataset].is_none()).count();
+    let absent = open.iter().filter(|cell| prepared.sources[cell.dataset].is_err()).count();
     let mut text = counted(cells.len(), "cell");
     if open.len() < cells.len() {
         text += &format!(", {} done in {}", cells.len() - open.len(), former.folder.display());

@@ -105,7 +105,7 @@ fn fits(candidates: &Candidates, shape: Shape, n_test: f64) -> Cost {
 fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Cost {
     /// libtorch's rate in single precision, in the rate of everything else.
     const FASTER: f64 = 12.0;
-    let source = prepared.sources[cell.dataset].as_ref();
+    let source = prepared.sources[cell.dataset].as_ref().ok();
     let Some(encoder) = source.and_then(|source| source.dataset.encoder.as_ref()) else {
         return Cost::default();
     };

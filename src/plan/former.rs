@@ -65,12 +65,12 @@ impl Former {
             return (0, 0);
         };
         // Changed data is announced by itself, and its rows stay until they are computed.
-        let changed = prepared.changed.iter().map(|(index, _)| &plan.datasets[*index].name);
+        let changed = prepared.changed.keys().map(|&index| &plan.datasets[index].name);
         let changed: HashSet<&String> = changed.collect();
         let planned: HashSet<&String> = plan.cells.iter().map(|cell| &cell.cell).collect();
         let mut skipped = plan.by_place();
-        for index in part.cells(plan) {
-            skipped.remove(&plan.place(&plan.cells[index]));
+        for cell in part.cells(plan) {
+            skipped.remove(&plan.place(cell));
         }
         let leaving = former.cells.iter().filter(|cell| {
             !planned.contains(&cell.cell)

@@ -19,7 +19,7 @@ pub use filter::Filter;
 pub use former::Former;
 pub use identity::planned_cells;
 pub use load::{Loading, Observer, Source};
-pub(crate) use shard::shard_numbers;
+pub(crate) use shard::with_shard;
 pub use shard::{Part, Shard, group_count};
 
 use std::collections::BTreeMap;
@@ -34,20 +34,18 @@ use former::unknown_split;
 use identity::cells;
 
 /// Rows that still show the former data of a dataset that changed, by their place in the plan.
-pub(crate) type Kept = BTreeMap<usize, PlannedDataset>;
+pub type Kept = BTreeMap<usize, PlannedDataset>;
 
 /// A plan and what is needed to carry it out.
 pub struct Prepared {
     pub plan: Plan,
-    /// One per dataset of the plan; `None` if the data is not on this machine or cannot be used.
-    pub sources: Vec<Option<Source>>,
+    /// One per dataset of the plan; an error if the data is not on this machine or its images cannot be encoded. The
+    /// error names folders of this machine. The plan gives the reason without them, because it ends in published tables.
+    pub sources: Vec<Result<Source, DataError>>,
     /// One per method of the plan.
     pub candidates: Arc<[Candidates]>,
-    /// Datasets that are not on this machine, or whose images cannot be encoded, and why, with the folders. The
-    /// plan holds the same without the folders, because it ends in published tables.
-    pub missing: Vec<(String, DataError)>,
     /// Datasets whose data is not the one the results folder was computed from, with the folder's row.
-    pub changed: Vec<(usize, PlannedDataset)>,
+    pub changed: Kept,
     pub seed: Seed,
     /// The text of the spec, for the results folder.
     pub spec: String,
@@ -85,8 +83,7 @@ pub fn prepare(
         plan,
         sources: Vec::new(),
         candidates: Arc::clone(&spec.methods),
-        missing: Vec::new(),
-        changed: Vec::new(),
+        changed: Kept::new(),
         seed: Seed::root(experiment.seed),
         spec: spec.text.as_str().to_owned(),
     };
@@ -126,39 +123,31 @@ impl Prepared {
             let is_finished = |cell: &str| formers.iter().any(|former| former.is_finished(cell));
             !cells.iter().all(|cell| is_finished(&cell.cell))
         };
-        let (source, row) = match Source::load(spec, experiment, store, &is_needed, observer) {
+        let loaded = Source::load(spec, experiment, store, &is_needed, observer);
+        let row = match &loaded {
             Ok(source) => {
                 let row = source.row();
-                let index = self.plan.datasets.len();
                 let changed = own.filter(|own| own.hash != row.hash);
-                self.changed.extend(changed.map(|own| (index, own)));
-                (Some(source), row)
+                self.changed.extend(changed.map(|own| (self.sources.len(), own)));
+                row
             }
             Err(error)
                 if error.spares_other_datasets()
                     || (remembered.is_some() && error.is_not_found()) =>
             {
                 let repeats = experiment.splits.repeats;
-                let row = remembered.unwrap_or_else(|| PlannedDataset {
+                remembered.unwrap_or_else(|| PlannedDataset {
                     name: spec.name(),
                     unavailable: Some(error.for_the_record()),
                     splits: (0..repeats).map(unknown_split).collect(),
                     ..PlannedDataset::default()
-                });
-                self.missing.push((row.name.clone(), error));
-                (None, row)
+                })
             }
-            Err(error) => return Err(error),
+            Err(_) => return loaded.map(|_| ()),
         };
-        self.sources.push(source);
+        self.sources.push(loaded);
         self.plan.datasets.push(row);
         Ok(())
-    }
-
-    /// Why the cells of `dataset` cannot run, for the terminal.
-    pub fn reason(&self, dataset: &str) -> Option<&DataError> {
-        let mut missing = self.missing.iter();
-        missing.find_map(|(name, error)| (name == dataset).then_some(error))
     }
 
     /// The plan of a results folder that still shows the rows `kept` in place of the ones to be run.

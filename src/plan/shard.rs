@@ -4,13 +4,13 @@
 //! and share their kernel matrix, and every shard has its share of every dataset. Which shard a group
 //! belongs to follows from the plan alone, never from what is already done.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-use super::{Filter, Plan};
+use super::{Filter, Plan, PlannedCell};
 use crate::data::hex;
 
 /// Shard `number` of `count`, counted from 1.
@@ -54,14 +54,11 @@ pub struct Part {
 }
 
 impl Part {
-    /// Indices of its cells in the plan, in order.
-    pub fn cells(&self, plan: &Plan) -> Vec<usize> {
-        let numbers = self.shard.map(|shard| (shard.number, shard_numbers(plan, shard.count)));
-        let is_in_shard = |index: usize| {
-            numbers.as_ref().is_none_or(|(number, numbers)| numbers[index] == *number)
-        };
-        let is_wanted = |index: usize| Filter::keep(&self.only, plan, &plan.cells[index]);
-        (0..plan.cells.len()).filter(|&index| is_in_shard(index) && is_wanted(index)).collect()
+    /// Its cells, in the order of the plan.
+    pub fn cells<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a PlannedCell> {
+        let Shard { number, count } = self.shard.unwrap_or(Shard { number: 1, count: 1 });
+        let own = with_shard(plan, count).filter(move |(of, _)| *of == number);
+        own.map(|(_, cell)| cell).filter(|cell| Filter::keep(&self.only, plan, cell))
     }
 
     /// Name of its ledger and of what lies beside it; `None` for the folder's own. Shards of
@@ -79,27 +76,19 @@ impl Part {
     }
 }
 
-/// The number of the shard that each cell of a plan belongs to, of `count` shards.
-pub fn shard_numbers(plan: &Plan, count: usize) -> Vec<usize> {
-    let groups = groups(plan).into_iter();
-    groups.map(|group| group % count.max(1) + 1).collect()
+/// Every cell of a plan, in order, with the number of its shard, of `count` shards.
+pub(crate) fn with_shard(plan: &Plan, count: usize) -> impl Iterator<Item = (usize, &PlannedCell)> {
+    let mut groups = HashMap::new();
+    plan.cells.iter().map(move |cell| {
+        let next = groups.len();
+        let group = *groups.entry((cell.dataset, cell.split)).or_insert(next);
+        (group % count.max(1) + 1, cell)
+    })
 }
 
 /// How many groups a plan has.
 pub fn group_count(plan: &Plan) -> usize {
-    groups(plan).into_iter().max().map_or(0, |last| last + 1)
-}
-
-/// The number of every cell's group, in order of first appearance.
-fn groups(plan: &Plan) -> Vec<usize> {
-    let mut numbers = HashMap::new();
-    plan.cells
-        .iter()
-        .map(|cell| {
-            let next = numbers.len();
-            *numbers.entry((cell.dataset, cell.split)).or_insert(next)
-        })
-        .collect()
+    plan.cells.iter().map(|cell| (cell.dataset, cell.split)).collect::<HashSet<_>>().len()
 }
 
 #[cfg(test)]

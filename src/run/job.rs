@@ -22,7 +22,6 @@ use crate::{memory, wording};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Job {
     pub dataset: usize,
-    pub split: usize,
     pub cells: Vec<PlannedCell>,
     /// Parameters that were chosen once for the dataset, by method.
     pub chosen: BTreeMap<usize, Selection>,
@@ -79,11 +78,13 @@ pub(super) fn run_job(
     context: &RunContext,
     emit: Emit<'_>,
 ) -> Result<(), Stop> {
-    let source = job.cells.first().and_then(|cell| prepared.sources[cell.dataset].as_ref());
-    let Some(source) = source else {
+    let Some(first) = job.cells.first() else {
         return Ok(());
     };
-    let split = &source.splits[job.split];
+    let Ok(source) = &prepared.sources[first.dataset] else {
+        return Ok(());
+    };
+    let split = &source.splits[first.split];
     let fold = Fold {
         experiment: &prepared.plan.experiment,
         source,
@@ -235,7 +236,7 @@ pub(super) fn blank(prepared: &Prepared, cell: &PlannedCell, context: &RunContex
     let method = &prepared.plan.methods[cell.method];
     let candidates = &prepared.candidates[cell.method];
     let is_network = candidates.entry.is_network;
-    let source = prepared.sources[cell.dataset].as_ref();
+    let source = prepared.sources[cell.dataset].as_ref().ok();
     let split = source.map(|source| &source.splits[cell.split]);
     let encoder = source.and_then(|source| source.dataset.encoder.as_ref());
     Record {

@@ -24,9 +24,8 @@ impl Todo {
     pub fn new(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Self {
         let plan = &prepared.plan;
         let mut todo = Self::default();
-        let mut jobs: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
-        for index in options.part.cells(plan) {
-            let cell = &plan.cells[index];
+        let mut jobs: HashMap<(usize, usize, Option<&str>), usize> = HashMap::new();
+        for cell in options.part.cells(plan) {
             let last = known.get(&cell.cell);
             let is_settled = last.is_some_and(|record| match record.status {
                 Status::Ok => true,
@@ -38,7 +37,7 @@ impl Todo {
                 continue;
             }
             // Whether the data is here is a fact of this machine, so it is not recorded.
-            if prepared.sources[cell.dataset].is_none() {
+            if prepared.sources[cell.dataset].is_err() {
                 continue;
             }
             let estimate = cost::cell(prepared, cell);
@@ -55,10 +54,9 @@ impl Todo {
             todo.work += estimate.flops;
             // Networks share no kernel matrix, so several devices train them at the same time.
             let is_network = prepared.candidates[cell.method].entry.is_network;
-            let apart = (is_network && options.devices.len() > 1).then_some(index);
+            let apart = (is_network && options.devices.len() > 1).then_some(cell.cell.as_str());
             let at = *jobs.entry((cell.dataset, cell.split, apart)).or_insert_with(|| {
-                let (dataset, split) = (cell.dataset, cell.split);
-                todo.jobs.push(Job { dataset, split, ..Job::default() });
+                todo.jobs.push(Job { dataset: cell.dataset, ..Job::default() });
                 todo.jobs.len() - 1
             });
             let job = &mut todo.jobs[at];

@@ -29,8 +29,7 @@ pub(super) fn copy_cells(
     let theirs = Ledger::read(other)?;
     let mut reused = 0;
     let plan = &prepared.plan;
-    for index in options.part.cells(plan) {
-        let cell = &plan.cells[index];
+    for cell in options.part.cells(plan) {
         let record = theirs.get(&cell.cell).filter(|record| record.status == Status::Ok);
         let Some(record) = record.filter(|_| !known.is_done(&cell.cell)) else {
             continue;

@@ -228,7 +228,7 @@ fn load(experiment: &Experiment, dataset: usize, store: &Store) -> Result<Prepar
 
 /// Makes sure that the cells of a job are in this process's plan, which has one dataset only.
 fn check(prepared: Prepared, job: &mut Job) -> Result<Prepared, String> {
-    if prepared.sources[0].is_none() {
+    if prepared.sources[0].is_err() {
         return Err("the data is no longer on this machine".to_owned());
     }
     job.cells.iter_mut().for_each(|cell| cell.dataset = 0);

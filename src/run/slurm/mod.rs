@@ -12,8 +12,8 @@ pub use script::{Submission, array_list, quoted};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::{Ledger, Plan, Status};
-use crate::plan::{Part, Prepared, estimate, shard_numbers};
+use crate::ledger::{Ledger, Plan, PlannedCell, Status};
+use crate::plan::{Filter, Prepared, estimate, with_shard};
 use crate::spec::{Resources, Slurm};
 
 /// Folder of scripts, logs and jobs in a results folder.
@@ -114,19 +114,18 @@ pub struct Left<'a> {
 impl Left<'_> {
     /// Of an array in so many `shards`, those with cells left that neither wait nor run.
     pub fn shards(&self, only: &[String], shards: usize) -> BTreeSet<usize> {
-        let is_left = |index: usize| match self.known.status(&self.plan.cells[index].cell) {
+        let is_left = |cell: &PlannedCell| match self.known.status(&cell.cell) {
             Some(Status::Ok) => false,
             Some(Status::Failed) => self.retry_failed,
             // The reason of a skip may be gone, such as too small a budget of memory; `run` tries again, too.
-            Some(Status::Skipped) | None => self.can_run[self.plan.cells[index].dataset],
+            Some(Status::Skipped) | None => self.can_run[cell.dataset],
         };
         let jobs = self.jobs.jobs.iter().filter(|job| job.shards == shards && job.only == only);
         let is_queued = |shard| jobs.clone().any(|job| self.queue.state(&job.job, shard).is_some());
-        let only = only.iter().filter_map(|only| only.parse().ok()).collect();
-        let cells = Part { only, shard: None }.cells(self.plan).into_iter();
-        let numbers = shard_numbers(self.plan, shards);
-        let left: BTreeSet<_> =
-            cells.filter(|&index| is_left(index)).map(|index| numbers[index]).collect();
+        let only: Vec<Filter> = only.iter().filter_map(|only| only.parse().ok()).collect();
+        let left = with_shard(self.plan, shards)
+            .filter(|(_, cell)| Filter::keep(&only, self.plan, cell) && is_left(cell));
+        let left: BTreeSet<usize> = left.map(|(shard, _)| shard).collect();
         left.into_iter().filter(|&shard| !is_queued(shard)).collect()
     }
 

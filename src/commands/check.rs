@@ -53,8 +53,7 @@ pub fn prepare(
     }
     let display = Display::new(quiet);
     let known = if fresh { &[] } else { formers };
-    let prepared =
-        plan::prepare(spec, store, known, &|loading| display.show(Event::Loading(loading)));
+    let prepared = plan::prepare(spec, store, known, &|event| display.show(event));
     display.show(Event::Loaded);
     let prepared = prepared?;
     refuse_loss(own, &prepared, fresh)?;
@@ -144,7 +143,8 @@ pub fn show(prepared: &Prepared, former: &Former) -> Exit {
     }
     show!("\nmethods (defaults included)");
     for (index, method) in plan.methods.iter().enumerate() {
-        let time = duration(estimate(prepared, None, Some(index)).seconds());
+        let cells = plan.cells.iter().filter(|cell| cell.method == index);
+        let time = duration(estimate(prepared, cells).seconds());
         show!("  {:<20} {}; about {time} on one core", method.label, method.method);
         for point in prepared.candidates[index].points.iter().take(1) {
             show!("      {}", point.params);
@@ -171,7 +171,8 @@ fn show_dataset(prepared: &Prepared, index: usize) {
         show!("  {:<12} cannot run here: {reason}", row.name);
         return;
     }
-    let cost = estimate(prepared, Some(index), None);
+    let cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == index);
+    let cost = estimate(prepared, cells);
     show!(
         "  {:<12} {} samples x {} dims x {} classes, {} train / {} test, {}; about {} on one core, {}",
         row.name,
@@ -202,7 +203,7 @@ fn show_total(prepared: &Prepared, former: &Former) -> Exit {
         text += &format!(", {absent} cannot run here");
     }
     text += &format!(", {} to run", open.len() - absent);
-    let cost = estimate(prepared, None, None);
+    let cost = estimate(prepared, cells);
     if cost.flops > 0.0 {
         let (time, size) = (duration(cost.seconds()), size(cost.bytes));
         text += &format!(

@@ -36,14 +36,10 @@ impl PlannedDataset {
     }
 }
 
-/// The cells of `dataset` and `method`, or of all where `None`.
-pub fn estimate(prepared: &Prepared, dataset: Option<usize>, method: Option<usize>) -> Cost {
-    let cells = prepared.plan.cells.iter();
-    cells
-        .filter(|cell| dataset.is_none_or(|index| cell.dataset == index))
-        .filter(|cell| method.is_none_or(|index| cell.method == index))
-        .map(|planned| cell(prepared, planned))
-        .fold(Cost::default(), Cost::and)
+/// What `cells` cost in all.
+pub fn estimate<'a>(prepared: &Prepared, cells: impl IntoIterator<Item = &'a PlannedCell>) -> Cost {
+    let costs = cells.into_iter().map(|planned| cell(prepared, planned));
+    costs.fold(Cost::default(), Cost::and)
 }
 
 /// One cell, its kernel matrix and the choice of its parameters included.

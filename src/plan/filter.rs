@@ -67,17 +67,14 @@ impl FromStr for Filter {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = "expected dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER";
         let (key, value) = text.split_once('=').ok_or_else(|| format!("no `=`, {expected}"))?;
-        let (key, value) = (key.trim(), value.trim());
-        let known = KEYS.into_iter().find(|known| *known == key);
-        let key = known.ok_or_else(|| format!("unknown key `{key}`, {expected}"))?;
-        let value = match key {
-            "dataset" | "method" => value.to_owned(),
-            _ => {
-                let number = value.parse::<usize>();
-                let refused = |_| format!("{key} `{value}` is not a whole number, {expected}");
-                number.map_err(refused)?.to_string()
-            }
-        };
+        let known = KEYS.into_iter().find(|known| *known == key.trim());
+        let key = known.ok_or_else(|| format!("unknown key `{}`, {expected}", key.trim()))?;
+        let mut value = value.trim().to_owned();
+        if ["split", "seed"].contains(&key) {
+            let number = value.parse::<usize>().map(|number| number.to_string());
+            let refused = |_| format!("{key} `{value}` is not a whole number, {expected}");
+            value = number.map_err(refused)?;
+        }
         Ok(Self { key, value })
     }
 }

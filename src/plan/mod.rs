@@ -12,13 +12,14 @@ mod load;
 mod shard;
 
 pub use crate::data::manifest::Manifest;
+pub use crate::event::Place;
 pub(crate) use changes::causes;
 pub use cost::{estimate, size};
-pub use file::{Place, Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
+pub use file::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 pub use filter::Filter;
 pub use former::Former;
 pub use identity::planned_cells;
-pub use load::{Loading, Observer, Source};
+pub use load::Source;
 pub(crate) use shard::with_shard;
 pub use shard::{Part, Shard, group_count};
 
@@ -26,9 +27,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use miette::Diagnostic;
-use npsvc::{Seed, Shape};
+use npsvc::Shape;
 
 use crate::data::{DataError, Store};
+use crate::event::{Event, Events};
 use crate::spec::{Candidates, DatasetSpec, Experiment, Problem, Spec, SpecError, SpecText};
 use former::unknown_split;
 use identity::cells;
@@ -46,19 +48,18 @@ pub struct Prepared {
     pub candidates: Arc<[Candidates]>,
     /// Datasets whose data is not the one the results folder was computed from, with the folder's row.
     pub changed: Kept,
-    pub seed: Seed,
     /// The text of the spec, for the results folder.
     pub spec: String,
 }
 
-/// Loads data and makes the plan, and reports what it is doing to `observer`. All that is wrong with the data is
+/// Loads data and makes the plan, and reports what it is doing to `events`. All that is wrong with the data is
 /// reported at once. Of `formers`, the first is the results folder; the first that knows an absent dataset
 /// supplies its row.
 pub fn prepare(
     spec: &Spec,
     store: &Store,
     formers: &[Former],
-    observer: Observer<'_>,
+    events: Events<'_>,
 ) -> Result<Prepared, SpecError> {
     let experiment = &spec.experiment;
     if !store.plans_only {
@@ -84,13 +85,12 @@ pub fn prepare(
         sources: Vec::new(),
         candidates: Arc::clone(&spec.methods),
         changed: Kept::new(),
-        seed: Seed::root(experiment.seed),
         spec: spec.text.as_str().to_owned(),
     };
     let mut problems = Vec::new();
     for (index, dataset) in experiment.datasets.iter().enumerate() {
-        observer(Loading::Dataset(&dataset.name()));
-        if let Err(error) = prepared.add_dataset(dataset, store, formers, observer) {
+        events(Event::Loading(&dataset.name()));
+        if let Err(error) = prepared.add_dataset(dataset, store, formers, events) {
             problems.push(data_problem(&spec.text, index, dataset, &error));
         }
     }
@@ -108,7 +108,7 @@ impl Prepared {
         spec: &DatasetSpec,
         store: &Store,
         formers: &[Former],
-        observer: Observer<'_>,
+        events: Events<'_>,
     ) -> Result<(), DataError> {
         let experiment = &self.plan.experiment;
         let row_of = |former: &Former| former.row(experiment, spec);
@@ -123,7 +123,7 @@ impl Prepared {
             let is_finished = |cell: &str| formers.iter().any(|former| former.is_finished(cell));
             !cells.iter().all(|cell| is_finished(&cell.cell))
         };
-        let loaded = Source::load(spec, experiment, store, &is_needed, observer);
+        let loaded = Source::load(spec, experiment, store, &is_needed, events);
         let row = match &loaded {
             Ok(source) => {
                 let row = source.row();

@@ -13,7 +13,7 @@ use super::evaluate::{FitContext, Fold, evaluate};
 use super::{embedding, host, reuse, select};
 use crate::error::Error;
 use crate::event::Epochs;
-use crate::ledger::{Embedding, PlannedCell, Record, Selection, Status};
+use crate::ledger::{Embedding, Plan, PlannedCell, Record, Selection, Status};
 use crate::plan::Prepared;
 use crate::spec::{Recording, SelectOn};
 use crate::{memory, wording};
@@ -216,8 +216,9 @@ impl Runner<'_> {
 
 /// The seed of a purpose on a split.
 fn seed(prepared: &Prepared, cell: &PlannedCell, purpose: &str, split: usize) -> Seed {
-    let name = &prepared.plan.datasets[cell.dataset].name;
-    prepared.seed.child(purpose).child(name).child(split.to_string())
+    let Plan { experiment, datasets, .. } = &prepared.plan;
+    let seed = Seed::root(experiment.seed).child(purpose);
+    seed.child(&datasets[cell.dataset].name).child(split.to_string())
 }
 
 /// The seed of a cell's last fit; the same for every entry of a method.

@@ -62,8 +62,8 @@ fn memory(prepared: &Prepared, methods: &[usize], resources: &Resources) -> u64 
     if let Some(given) = resources.memory.as_deref().and_then(mebibytes) {
         return given;
     }
-    let cells = methods.iter().map(|&index| estimate(prepared, None, Some(index)).bytes);
-    let cell = cells.fold(0.0, f64::max);
+    let cells = prepared.plan.cells.iter().filter(|cell| methods.contains(&cell.method));
+    let cell = estimate(prepared, cells).bytes;
     let data: usize =
         (prepared.sources.iter().flatten()).map(|source| source.dataset.x.len()).sum();
     let cpus = f64::from(resources.cpus.unwrap_or(1));

@@ -52,6 +52,11 @@ pub const SHARDS: &str = "shards";
 /// Folder of the traces in a results folder: `<cell>.jsonl`, one line per iteration.
 pub const TRACES: &str = "traces";
 
+/// Where the trace of a cell lies in the results folder `dir`.
+pub fn trace_path(dir: &Path, cell: &str) -> PathBuf {
+    dir.join(TRACES).join(format!("{cell}.jsonl"))
+}
+
 /// The record that counts of every cell.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
@@ -117,6 +122,16 @@ impl Ledger {
 
     pub fn is_done(&self, cell: &str) -> bool {
         self.status(cell) == Some(Status::Ok)
+    }
+
+    /// Whether a run has nothing to do for a cell: it is done, or it failed and should not run again. The reason of a
+    /// skip may be gone, such as too small a budget of memory.
+    pub fn is_settled(&self, cell: &str, retry_failed: bool) -> bool {
+        match self.status(cell) {
+            Some(Status::Ok) => true,
+            Some(Status::Failed) => !retry_failed,
+            Some(Status::Skipped) | None => false,
+        }
     }
 
     pub fn records(&self) -> impl ExactSizeIterator<Item = &Record> {

@@ -131,27 +131,30 @@ impl Record {
         })
     }
 
-    /// The record of an object whose optional fields may have any form; those in another than the expected one are
-    /// kept as they are.
+    /// The record of an object in which only [`ESSENTIAL`] fields need to have the expected form. Any other that has
+    /// another form is kept as it is, and its typed field is empty.
     fn tolerant(object: Map<String, Value>) -> Result<Self, serde_json::Error> {
-        let Value::Object(blank) =
-            Self::serialize(&Self::default(), serde_json::value::Serializer)?
-        else {
-            return Self::deserialize(&object);
-        };
+        let blank = Self::serialize(&Self::default(), serde_json::value::Serializer)?;
+        let blank: Map<String, Value> = serde_json::from_value(blank)?;
         let is_sound = |name: &String, value: &Value| {
             let mut blank = blank.clone();
-            let is_optional = blank.get(name).is_none_or(Value::is_null);
             blank.insert(name.clone(), value.clone());
-            !is_optional || Self::deserialize(&blank).is_ok()
+            ESSENTIAL.contains(&name.as_str()) || Self::deserialize(&blank).is_ok()
         };
         let (sound, strange): (Map<_, _>, Map<_, _>) =
             object.into_iter().partition(|(name, value)| is_sound(name, value));
-        let mut record = Self::deserialize(&sound)?;
+        let mut fields = blank.clone();
+        fields.retain(|name, _| !ESSENTIAL.contains(&name.as_str()));
+        fields.extend(sound);
+        let mut record = Self::deserialize(&fields)?;
         record.extra.extend(strange);
         Ok(record)
     }
 }
+
+/// What a record is of and how it ended. A line without one of these is not a record.
+const ESSENTIAL: [&str; 7] =
+    ["cell", "experiment", "dataset", "method", "label", "split", "status"];
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex};
 
 use super::job::Job;
 use super::{RunOptions, lock};
-use crate::ledger::{Ledger, PlannedCell, Status};
+use crate::ledger::{Ledger, PlannedCell};
 use crate::plan::{Prepared, cost};
 
 /// The cells a run still has to work on.
@@ -26,13 +26,7 @@ impl Todo {
         let mut todo = Self::default();
         let mut jobs: HashMap<(usize, usize, Option<&str>), usize> = HashMap::new();
         for cell in options.part.cells(plan) {
-            let last = known.get(&cell.cell);
-            let is_settled = last.is_some_and(|record| match record.status {
-                Status::Ok => true,
-                Status::Failed => !options.retry_failed,
-                Status::Skipped => false,
-            });
-            if is_settled {
+            if known.is_settled(&cell.cell, options.retry_failed) {
                 todo.done += 1;
                 continue;
             }
@@ -44,6 +38,7 @@ impl Todo {
             if estimate.bytes > options.memory {
                 let reason = too_large(estimate.bytes, options.memory);
                 // A reason that is recorded already is not recorded again.
+                let last = known.get(&cell.cell);
                 let is_known = last.is_some_and(|record| record.error.as_ref() == Some(&reason));
                 match is_known {
                     true => todo.done += 1,

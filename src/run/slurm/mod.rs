@@ -12,7 +12,7 @@ pub use script::{Submission, array_list, quoted};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::{Ledger, Plan, PlannedCell, Status};
+use crate::ledger::{Ledger, Plan, PlannedCell};
 use crate::plan::{Filter, Prepared, estimate, with_shard};
 use crate::spec::{Resources, Slurm};
 
@@ -114,11 +114,8 @@ pub struct Left<'a> {
 impl Left<'_> {
     /// Of an array in so many `shards`, those with cells left that neither wait nor run.
     pub fn shards(&self, only: &[String], shards: usize) -> BTreeSet<usize> {
-        let is_left = |cell: &PlannedCell| match self.known.status(&cell.cell) {
-            Some(Status::Ok) => false,
-            Some(Status::Failed) => self.retry_failed,
-            // The reason of a skip may be gone, such as too small a budget of memory; `run` tries again, too.
-            Some(Status::Skipped) | None => self.can_run[cell.dataset],
+        let is_left = |cell: &PlannedCell| {
+            self.can_run[cell.dataset] && !self.known.is_settled(&cell.cell, self.retry_failed)
         };
         let jobs = self.jobs.jobs.iter().filter(|job| job.shards == shards && job.only == only);
         let is_queued = |shard| jobs.clone().any(|job| self.queue.state(&job.job, shard).is_some());

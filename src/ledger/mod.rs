@@ -5,11 +5,11 @@
 //! loses power loses only cells that were quickly made. A line torn by a crash is skipped by the reader
 //! and named in its warnings; the writer starts a fresh line after it, so nothing is ever rewritten.
 //!
-//! A folder may have several ledgers: its own and one per shard. [`Ledger::read`] takes them as one,
-//! [`merge()`] joins them. Within a ledger the last record of a cell counts. Between ledgers no order of time
-//! can be told, for the clocks of machines differ; there a success counts more than a failure and a failure more
-//! than a skip, and among equals the first ledger's record counts. So the outcome depends neither on clocks nor on
-//! how often a ledger is joined.
+//! A folder may have several ledgers: its own and one per shard. [`Ledger::read`] reads them as one,
+//! [`merge()`] joins them. Within a ledger the last record of a cell counts. Between ledgers a success counts more
+//! than a failure and a failure more than a skip, and among equals the first ledger's record counts. Times are not
+//! compared, because the clocks of machines differ. So the outcome depends neither on clocks nor on how often a
+//! ledger is joined.
 
 mod certificate;
 mod embedding;
@@ -78,7 +78,8 @@ impl Ledger {
     /// Reads one ledger; a missing file is an empty one.
     pub fn read_file(path: &Path) -> Result<Self, Error> {
         let mut ledger = Self::default();
-        for (index, line) in bytes(path)?.split(|&byte| byte == b'\n').enumerate() {
+        let lines = read_present(path)?.unwrap_or_default();
+        for (index, line) in lines.split(|&byte| byte == b'\n').enumerate() {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
@@ -211,12 +212,7 @@ pub fn ledgers(dir: &Path) -> Result<Vec<PathBuf>, Error> {
 pub fn hash(dir: &Path) -> Result<String, Error> {
     let mut hash = Sha256::new();
     for path in ledgers(dir)? {
-        hash.update(bytes(&path)?);
+        hash.update(read_present(&path)?.unwrap_or_default());
     }
     Ok(hex(&hash.finalize()))
-}
-
-/// The bytes of a file; none if it is missing.
-fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    Ok(read_present(path)?.unwrap_or_default())
 }

@@ -44,7 +44,7 @@ fn append(path: &Path, plan: &Plan, run: Value) -> Result<(), Error> {
     })
 }
 
-/// Adds runs that are not listed yet. A provenance without the list is of version 0.1: what it says is its first run.
+/// Adds runs that are not listed yet. A provenance without the list is of version 0.1: its keys describe its first run.
 fn add_runs(provenance: &mut Map<String, Value>, new: Vec<Value>) {
     if !provenance.contains_key("runs") {
         let keys = ["version", "git", "machine", "jobs", "threads", "data"].into_iter();

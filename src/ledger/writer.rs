@@ -99,8 +99,8 @@ pub fn is_in_use(path: &Path) -> Result<bool, Error> {
     is_in_use.map_err(Error::cannot("read", path))
 }
 
-/// Whether a lock was refused because another process has it. Some network file systems know no
-/// locks; there a user has to see to it that no two runs share a ledger.
+/// Whether a lock was refused because another process has it. Some network file systems have no
+/// locks; there, users must make sure that no two runs share a ledger.
 fn is_held(attempt: Result<(), std::fs::TryLockError>) -> io::Result<bool> {
     match attempt {
         Ok(()) => Ok(false),

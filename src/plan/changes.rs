@@ -9,7 +9,7 @@ use super::{Plan, PlannedCell, Prepared};
 use crate::spec::{Candidates, MethodSpec};
 use crate::wording::counted;
 
-/// One sentence per cause with the number of cells it has run again, out of `todo`, which are cells of `new`.
+/// One sentence per cause, with the number of cells of `todo` that run again because of it. They are cells of `new`.
 /// A cell counts if `old` had one of the same dataset, method, split and training seed that was `known`.
 pub fn causes<'a>(
     old: &Plan,

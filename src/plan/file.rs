@@ -10,7 +10,7 @@ use crate::event::Place;
 use crate::methods::{self, is_default};
 use crate::spec::{DatasetOptions, DatasetSpec, Experiment, Splits};
 
-/// What a results folder is about.
+/// The experiment of a results folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Version of the program that wrote the plan.
@@ -50,7 +50,7 @@ pub struct PlannedDataset {
     pub class_counts: Vec<usize>,
     pub n_train: usize,
     pub n_test: usize,
-    /// Whether it came with its own split. Plans of version 0.1 do not say it.
+    /// Whether it came with its own split. Plans of version 0.1 do not have this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_split: Option<bool>,
     /// Hash of each split's training indices.
@@ -173,8 +173,8 @@ impl Plan {
         registry::find(name).ok().map(|entry| &entry.manifest)
     }
 
-    /// Whether a dataset came with its own split. Plans of version 0.1 do not say so, but random splits are as many,
-    /// and of the size, that the spec asks for.
+    /// Whether a dataset came with its own split. Plans of version 0.1 do not have this, but random splits have
+    /// the number and the size that the spec asks for.
     pub fn has_own_split(&self, dataset: &PlannedDataset) -> bool {
         let splits = &self.experiment.splits;
         dataset.own_split.unwrap_or_else(|| {

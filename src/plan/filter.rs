@@ -27,7 +27,7 @@ impl Filter {
         }
     }
 
-    /// Whether a cell is wanted: filters of one key are alternatives, those of different keys must
+    /// Whether a cell meets the conditions: those with the same key are alternatives, those with different keys must
     /// all hold.
     pub fn keep(filters: &[Self], plan: &Plan, cell: &PlannedCell) -> bool {
         filters.iter().all(|one| {
@@ -36,7 +36,7 @@ impl Filter {
         })
     }
 
-    /// A sentence where the filter can match nothing in `plan`.
+    /// A sentence if the filter matches nothing in `plan`.
     pub fn misses(&self, plan: &Plan) -> Option<String> {
         if plan.cells.iter().any(|cell| self.matches(plan, cell)) {
             return None;

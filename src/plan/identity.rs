@@ -70,7 +70,7 @@ impl<'a> Identity<'a> {
         serde_json::to_string(self).expect("an identity holds numbers, names and flags")
     }
 
-    /// The cell's name: the first half of the hash, enough to tell all cells ever run apart.
+    /// The cell's name: the first half of the hash, enough to distinguish all cells that ever ran.
     fn name(&self) -> String {
         hex(&Sha256::digest(self.text())[..12])
     }

@@ -93,7 +93,7 @@ impl Source {
         }
     }
 
-    /// Why a fit failed, with the class called what the data calls it.
+    /// Why a fit failed, with the name that the data gives the class.
     pub(crate) fn explain(&self, error: &FitError) -> String {
         match error {
             FitError::EmptyClass { class } => self.empty_class(*class),

@@ -27,11 +27,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use miette::Diagnostic;
-use npsvc::Shape;
 
 use crate::data::{DataError, Store};
 use crate::event::{Event, Events};
-use crate::spec::{Candidates, DatasetSpec, Experiment, Problem, Spec, SpecError, SpecText};
+use crate::spec::{Candidates, DatasetSpec, Problem, Spec, SpecError, SpecText};
 use former::unknown_split;
 use identity::cells;
 
@@ -172,7 +171,7 @@ fn data_problem(text: &SpecText, index: usize, spec: &DatasetSpec, error: &DataE
     text.problem(&["datasets", &index.to_string(), key], error.to_string(), help)
 }
 
-/// Refuses methods that this build cannot fit, in one sentence for all of the kind.
+/// Refuses methods that this build cannot fit. One sentence about the first of them is enough.
 fn check_available(spec: &Spec) -> Result<(), SpecError> {
     let mut methods = spec.methods.iter().enumerate();
     let problem = methods.find_map(|(index, method)| {
@@ -184,12 +183,15 @@ fn check_available(spec: &Spec) -> Result<(), SpecError> {
     spec.text.refuse(problem.into_iter().collect())
 }
 
-/// Parameters that a dataset is too small for, all of them at once.
+/// Refuses parameters that a dataset is too small for, all of them at once.
 fn check_shapes(spec: &Spec, datasets: &[PlannedDataset]) -> Result<(), SpecError> {
     let mut problems = Vec::new();
     for dataset in datasets.iter().filter(|dataset| dataset.unavailable.is_none()) {
         for (index, method) in spec.methods.iter().enumerate() {
-            let shape = smallest_fit(&spec.experiment, method, dataset);
+            let shape = dataset.shape(&spec.experiment);
+            // The smallest training set of a method is that of a fold, if parameters are chosen.
+            let select = spec.experiment.select.as_ref().filter(|_| method.is_tuned());
+            let shape = select.map_or(shape, |select| select.shape(shape));
             let refused = method.points.iter().find_map(|point| point.check_shape(shape).err());
             problems.extend(refused.map(|bad| {
                 let path = ["methods", &index.to_string(), &bad.parameter];
@@ -198,13 +200,4 @@ fn check_shapes(spec: &Spec, datasets: &[PlannedDataset]) -> Result<(), SpecErro
         }
     }
     spec.text.refuse(problems)
-}
-
-/// The smallest training set a method meets: a fold's, where parameters are chosen.
-fn smallest_fit(experiment: &Experiment, method: &Candidates, dataset: &PlannedDataset) -> Shape {
-    let shape = dataset.shape(experiment);
-    match &experiment.select {
-        Some(select) if method.is_tuned() => select.shape(shape),
-        _ => shape,
-    }
 }

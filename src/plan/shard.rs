@@ -1,7 +1,7 @@
 //! `--shard I/N`: one of N parts of a plan, for N processes that know nothing of each other.
 //!
-//! A plan's groups (a dataset's splits) are dealt out in turn, so that a split's methods stay together
-//! and share their kernel matrix, and every shard has its share of every dataset. Which shard a group
+//! A plan's groups (a dataset's splits) are distributed in turn. So the methods of a split stay together and
+//! share their kernel matrix, and every shard has its share of every dataset. Which shard a group
 //! belongs to follows from the plan alone, never from what is already done.
 
 use std::collections::{HashMap, HashSet};
@@ -47,7 +47,7 @@ impl FromStr for Shard {
 /// The part of a plan that a run is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Only cells that [`Filter::keep`] wants.
+    /// Only cells that [`Filter::keep`] keeps.
     pub only: Vec<Filter>,
     /// Only the cells of this shard.
     pub shard: Option<Shard>,
@@ -61,7 +61,7 @@ impl Part {
         own.map(|(_, cell)| cell).filter(|cell| Filter::keep(&self.only, plan, cell))
     }
 
-    /// Name of its ledger and of what lies beside it; `None` for the folder's own. Shards of
+    /// Name of its ledger and of the files next to it; `None` for the folder's own. Shards of
     /// different parts have different names, so that they never write into one ledger.
     pub fn name(&self) -> Option<String> {
         let Shard { number, count } = self.shard?;
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_part_has_a_ledger_of_its_own() {
+    fn a_part_of_a_part_has_its_own_ledger() {
         let shard = Shard::new(1, 4);
         let whole = Part { shard, ..Part::default() };
         let some = |value: &str| Part { only: vec![value.parse().unwrap()], shard };

@@ -91,8 +91,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
-/// Runs what the ledger of `options.out` lacks. When `interrupted` becomes true, cells in flight are finished and
-/// recorded.
+/// Runs what the ledger of `options.out` lacks. When `interrupted` becomes true, the running cells are finished
+/// and recorded.
 pub fn run(
     prepared: &Prepared,
     options: &RunOptions,

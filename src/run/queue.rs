@@ -36,7 +36,10 @@ impl Todo {
             }
             let estimate = cost::cell(prepared, cell);
             if estimate.bytes > options.memory {
-                let reason = too_large(estimate.bytes, options.memory);
+                let [needs, budget] = [estimate.bytes, options.memory].map(cost::size);
+                let reason = format!(
+                    "needs about {needs} of memory, more than the budget of {budget}; raise it with --memory"
+                );
                 // A reason that is recorded already is not recorded again.
                 let last = known.get(&cell.cell);
                 let is_known = last.is_some_and(|record| record.error.as_ref() == Some(&reason));
@@ -65,14 +68,6 @@ impl Todo {
     pub fn open(&self) -> impl Iterator<Item = &PlannedCell> {
         self.jobs.iter().flat_map(|job| &job.cells)
     }
-}
-
-fn too_large(needs: f64, budget: f64) -> String {
-    format!(
-        "needs about {} of memory, more than the budget of {}; raise it with --memory",
-        cost::size(needs),
-        cost::size(budget)
-    )
 }
 
 /// Hands out jobs within a memory budget.

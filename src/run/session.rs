@@ -175,7 +175,7 @@ impl Session<'_> {
         provenance::add_run(&self.options.out, self.options.part.name(), &plan, entry)
     }
 
-    /// What a cell was to continue from is of no use once it is recorded. Most cells have no such files.
+    /// Removes the files that an interrupted training of a cell continues from. Most cells have none.
     fn remove_checkpoint(&self, cell: &str) {
         for ending in ["safetensors", "part", "head.safetensors", "head.part"] {
             let path = self.options.checkpoints().join(format!("{cell}.{ending}"));

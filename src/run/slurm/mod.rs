@@ -1,8 +1,8 @@
 //! Slurm: an experiment as job arrays of shards.
 //!
-//! No process stays up: a submission writes a script per array into `slurm/` of the results folder, gives it to
-//! `sbatch` and notes the job in `slurm/jobs.json`. Each task runs one shard into its own ledger. [`Left`] says which
-//! shards have cells left, from the ledgers and the queue; submitting again submits just these.
+//! No process has to keep running: a submission writes a script per array into `slurm/` of the results folder, gives it to
+//! `sbatch` and notes the job in `slurm/jobs.json`. Each task runs one shard into its own ledger. [`Left`] finds the
+//! shards that have cells left, from the ledgers and the queue; submitting again submits just these.
 
 mod queue;
 mod script;
@@ -112,7 +112,7 @@ pub struct Left<'a> {
 }
 
 impl Left<'_> {
-    /// Of an array in so many `shards`, those with cells left that neither wait nor run.
+    /// The shards of an array that have cells left and neither wait nor run, out of this number of `shards`.
     pub fn shards(&self, only: &[String], shards: usize) -> BTreeSet<usize> {
         let is_left = |cell: &PlannedCell| {
             self.can_run[cell.dataset] && !self.known.is_settled(&cell.cell, self.retry_failed)

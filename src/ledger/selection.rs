@@ -13,6 +13,9 @@ pub struct Selection {
     pub points: Vec<Tried>,
     /// Index of the point chosen: the best mean, the earlier one among equals.
     pub chosen: usize,
+    /// Points one step of one parameter away from it, which only older records list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<usize>,
     /// Parameters whose best value lies at an end of their grid, with a worse one next to it: beyond
     /// the end there may be better ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -88,6 +88,7 @@ pub(super) fn select(
         edges: grid::edges(&candidates.grid, &points, chosen),
         points,
         chosen,
+        neighbours: Vec::new(),
         seconds: begun.elapsed().as_secs_f64(),
         extra: Map::new(),
     })

@@ -4,10 +4,10 @@
 //! share their kernel matrix, and every shard has its share of every dataset. Which shard a group
 //! belongs to follows from the plan alone, never from what is already done.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
+use indexmap::IndexSet;
 use sha2::{Digest, Sha256};
 
 use super::{Filter, Plan, PlannedCell};
@@ -78,17 +78,16 @@ impl Part {
 
 /// Every cell of a plan, in order, with the number of its shard, of `count` shards.
 pub(crate) fn with_shard(plan: &Plan, count: usize) -> impl Iterator<Item = (usize, &PlannedCell)> {
-    let mut groups = HashMap::new();
+    let mut groups = IndexSet::new();
     plan.cells.iter().map(move |cell| {
-        let next = groups.len();
-        let group = *groups.entry((cell.dataset, cell.split)).or_insert(next);
+        let (group, _) = groups.insert_full((cell.dataset, cell.split));
         (group % count.max(1) + 1, cell)
     })
 }
 
 /// How many groups a plan has.
 pub fn group_count(plan: &Plan) -> usize {
-    plan.cells.iter().map(|cell| (cell.dataset, cell.split)).collect::<HashSet<_>>().len()
+    plan.cells.iter().map(|cell| (cell.dataset, cell.split)).collect::<IndexSet<_>>().len()
 }
 
 #[cfg(test)]

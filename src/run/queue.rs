@@ -1,7 +1,9 @@
 //! What a run still has to do, and when a job may start: as many run in parallel as fit into memory.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
+
+use indexmap::IndexMap;
 
 use super::job::Job;
 use super::{RunOptions, lock};
@@ -24,7 +26,7 @@ impl Todo {
     pub fn new(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Self {
         let plan = &prepared.plan;
         let mut todo = Self::default();
-        let mut jobs: HashMap<(usize, usize, Option<&str>), usize> = HashMap::new();
+        let mut jobs: IndexMap<(usize, usize, Option<&str>), Job> = IndexMap::new();
         for cell in options.part.cells(plan) {
             if known.is_settled(&cell.cell, options.retry_failed) {
                 todo.done += 1;
@@ -53,14 +55,12 @@ impl Todo {
             // Networks share no kernel matrix, so several devices train them at the same time.
             let is_network = prepared.candidates[cell.method].entry.is_network;
             let apart = (is_network && options.devices.len() > 1).then_some(cell.cell.as_str());
-            let at = *jobs.entry((cell.dataset, cell.split, apart)).or_insert_with(|| {
-                todo.jobs.push(Job { dataset: cell.dataset, ..Job::default() });
-                todo.jobs.len() - 1
-            });
-            let job = &mut todo.jobs[at];
+            let job = jobs.entry((cell.dataset, cell.split, apart)).or_default();
+            job.dataset = cell.dataset;
             job.cells.push(cell.clone());
             job.bytes = job.bytes.max(estimate.bytes);
         }
+        todo.jobs = jobs.into_values().collect();
         todo
     }
 

@@ -26,9 +26,8 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
     let formers = [Former::read(&out)];
     let store = store(&arguments.data)?;
     let prepared = check::prepare(&loaded, &store, &formers, &Part::default(), false, quiet)?;
-    for error in
-        prepared.sources.iter().filter_map(|source| source.as_ref().err()).filter(|_| !quiet)
-    {
+    let absent = prepared.sources.iter().filter_map(|source| source.as_ref().err());
+    for error in absent.filter(|_| !quiet) {
         note!("not on this machine: {error}");
     }
     let slurm = settings(arguments, loaded.experiment.slurm.clone().unwrap_or_default());

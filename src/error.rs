@@ -20,7 +20,7 @@ pub enum Exit {
     Complete = 0,
     /// The machine failed while the command worked.
     Failed = 1,
-    /// Command line, spec, data or folder are at fault; found before any computing.
+    /// The command line, the spec, the data or the folder is wrong; found before anything is computed.
     Input = 2,
     /// Finished, but some cells failed or could not run.
     Incomplete = 3,
@@ -37,7 +37,7 @@ impl Error {
         Self { exit: Exit::Failed, message: message.into(), help: None }
     }
 
-    /// The system's error when the program was to do something with a file, such as to read it.
+    /// The system's error for an act on a file, such as `read`, with what to do about it if that is known.
     pub fn cannot<'a>(act: &'a str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
         move |source| {
             let remedy = match source.kind() {

@@ -33,4 +33,4 @@ pub mod stats;
 pub mod wording;
 
 pub use error::{Error, Exit};
-pub use event::{Epochs, Event, Events};
+pub use event::{Ending, Epochs, Event, Events};

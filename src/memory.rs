@@ -1,4 +1,4 @@
-//! Memory of the machine and of this process, where the system tells.
+//! Memory of the machine and of this process, if the system reports it.
 
 use std::fs;
 
@@ -12,12 +12,12 @@ pub(crate) fn peak() -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// Starts a new measurement of the peak; whether the system can.
+/// Starts a new measurement of the peak. Gives whether the system can do that.
 pub(crate) fn reset_peak() -> bool {
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// What of the available memory may be planned with: four fifths, if it is known.
+/// The memory to plan with: four fifths of what is available, if that is known.
 pub(crate) fn budget() -> Option<u64> {
     available().map(|bytes| bytes / 5 * 4)
 }

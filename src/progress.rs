@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use npsvcpp::data::Progress;
-use npsvcpp::ledger::{Record, Status};
-use npsvcpp::plan::{Loading, Place};
+use npsvcpp::plan::Place;
 use npsvcpp::wording::{counted, duration};
-use npsvcpp::{Epochs, Event};
+use npsvcpp::{Ending, Epochs, Event};
 
 use crate::output::note;
 
@@ -82,13 +81,13 @@ impl Display {
         }
         let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
         match event {
-            Event::Loading(Loading::Dataset(dataset)) if self.is_terminal => {
+            Event::Loading(dataset) if self.is_terminal => {
                 self.start("{spinner} {msg}", Some(Duration::from_millis(120)));
                 self.bar.set_message(format!("loading {dataset}"));
             }
-            Event::Loading(Loading::Dataset(dataset)) => note!("loading {dataset}"),
-            Event::Loading(Loading::Download(progress)) => self.download(&mut state, &progress),
-            Event::Loading(Loading::Encoding { dataset, images }) => self.bar.suspend(|| {
+            Event::Loading(dataset) => note!("loading {dataset}"),
+            Event::Download(progress) => self.download(&mut state, &progress),
+            Event::Encoding { dataset, images } => self.bar.suspend(|| {
                 note!("encoding {images} images of {dataset}, once; the features are kept");
             }),
             Event::Loaded | Event::End => self.bar.finish_and_clear(),
@@ -125,7 +124,11 @@ impl Display {
                 }
                 self.advance(&state, line);
             }
-            Event::Cell { record, work } => self.cell(&mut state, record, work),
+            Event::Cell { cell, place, work, ending } => {
+                state.work += work;
+                state.training.remove(cell);
+                self.cell(&mut state, place, ending);
+            }
         }
     }
 
@@ -159,12 +162,10 @@ impl Display {
         self.bar.set_position(done);
     }
 
-    fn cell(&self, state: &mut State, record: &Record, work: f64) {
+    fn cell(&self, state: &mut State, place: Place<'_>, ending: Ending<'_>) {
         state.cells += 1;
-        state.work += work;
-        state.training.remove(&record.cell);
-        let line = format!("[{}/{}] {}", state.cells, state.total, sentence(record));
-        let has_failed = record.status == Status::Failed;
+        let line = format!("[{}/{}] {}", state.cells, state.total, sentence(place, ending));
+        let has_failed = matches!(ending, Ending::Failed(_));
         let is_important = has_failed || state.cells == 1 || state.cells == state.total;
         if self.is_terminal && has_failed {
             self.bar.suspend(|| note!("{line}"));
@@ -189,14 +190,13 @@ fn epoch_line((dataset, label, split, _): Place<'_>, epochs: Epochs, run_left: &
     )
 }
 
-fn sentence(record: &Record) -> String {
-    let Record { dataset, label, split, .. } = record;
-    let outcome = match (record.status, record.accuracy, record.fit_seconds) {
-        (Status::Ok, Some(accuracy), Some(seconds)) => format!("{accuracy:.2} % in {seconds:.2} s"),
-        (Status::Skipped, ..) => "skipped".to_owned(),
-        _ => format!("failed: {}", record.error.as_deref().unwrap_or("no reason")),
+fn sentence((dataset, label, split, _): Place<'_>, ending: Ending<'_>) -> String {
+    let ending = match ending {
+        Ending::Done { accuracy, seconds } => format!("{accuracy:.2} % in {seconds:.2} s"),
+        Ending::Skipped => "skipped".to_owned(),
+        Ending::Failed(reason) => format!("failed: {reason}"),
     };
-    format!("{dataset} split {split} {label}: {outcome}")
+    format!("{dataset} split {split} {label}: {ending}")
 }
 
 #[cfg(test)]
@@ -221,9 +221,9 @@ mod tests {
     fn a_download_is_shown_unless_quiet() {
         for (quiet, expected) in [(false, (3, Some(9))), (true, (0, None))] {
             let display = Display::new(quiet);
-            display.show(Event::Loading(Loading::Dataset("a")));
+            display.show(Event::Loading("a"));
             let progress = Progress { dataset: "a", file: "x", done: 3, total: Some(9) };
-            display.show(Event::Loading(Loading::Download(progress)));
+            display.show(Event::Download(progress));
             assert_eq!((display.bar.position(), display.bar.length()), expected);
         }
     }

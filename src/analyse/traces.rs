@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::sha256;
 use super::summary::Row;
-use crate::ledger::{Embedding, Record, Status, TRACES};
+use crate::ledger::{self, Embedding, Record, Status};
 
 /// Most files of either kind that are read; figures show fewer.
 const MOST: usize = 60;
@@ -103,7 +103,7 @@ impl Files {
 
     /// The lines of a trace that can be read.
     fn trace(&mut self, dir: &Path, record: &Record) -> Option<Trace> {
-        let path = dir.join(TRACES).join(format!("{}.jsonl", record.cell));
+        let path = ledger::trace_path(dir, &record.cell);
         let bytes = self.content(&path)?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().take(LONGEST).map(serde_json::from_str::<TracePoint>);

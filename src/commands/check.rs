@@ -53,8 +53,7 @@ pub fn prepare(
     }
     let display = Display::new(quiet);
     let known = if fresh { &[] } else { formers };
-    let prepared =
-        plan::prepare(spec, store, known, &|loading| display.show(Event::Loading(loading)));
+    let prepared = plan::prepare(spec, store, known, &|event| display.show(event));
     display.show(Event::Loaded);
     let prepared = prepared?;
     refuse_loss(own, &prepared, fresh)?;
@@ -69,7 +68,10 @@ pub fn prepare(
 /// same holds for all cells of a fresh start.
 fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), Error> {
     let folder = former.folder.display();
-    for (name, reason) in &prepared.missing {
+    for (row, source) in prepared.plan.datasets.iter().zip(&prepared.sources) {
+        let (name, Err(reason)) = (&row.name, source) else {
+            continue;
+        };
         let finished = former.finished_of(name).count();
         let lost = if fresh { finished } else { former.lost(name, &prepared.plan) };
         if lost == 0 {
@@ -141,7 +143,8 @@ pub fn show(prepared: &Prepared, former: &Former) -> Exit {
     }
     show!("\nmethods (defaults included)");
     for (index, method) in plan.methods.iter().enumerate() {
-        let time = duration(estimate(prepared, None, Some(index)).seconds());
+        let cells = plan.cells.iter().filter(|cell| cell.method == index);
+        let time = duration(estimate(prepared, cells).seconds());
         show!("  {:<20} {}; about {time} on one core", method.label, method.method);
         for point in prepared.candidates[index].points.iter().take(1) {
             show!("      {}", point.params);
@@ -163,12 +166,13 @@ fn show_protocol(plan: &Plan) {
 /// The shape and cost of a dataset, or why it cannot run here.
 fn show_dataset(prepared: &Prepared, index: usize) {
     let row = &prepared.plan.datasets[index];
-    let reason = prepared.reason(&row.name);
+    let reason = prepared.sources[index].as_ref().err();
     if let Some(reason) = reason.filter(|_| row.hash.is_empty()) {
         show!("  {:<12} cannot run here: {reason}", row.name);
         return;
     }
-    let cost = estimate(prepared, Some(index), None);
+    let cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == index);
+    let cost = estimate(prepared, cells);
     show!(
         "  {:<12} {} samples x {} dims x {} classes, {} train / {} test, {}; about {} on one core, {}",
         row.name,
@@ -190,7 +194,7 @@ fn show_dataset(prepared: &Prepared, index: usize) {
 fn show_total(prepared: &Prepared, former: &Former) -> Exit {
     let cells = &prepared.plan.cells;
     let open: Vec<_> = cells.iter().filter(|cell| !former.is_finished(&cell.cell)).collect();
-    let absent = open.iter().filter(|cell| prepared.sources[cell.dataset].is_none()).count();
+    let absent = open.iter().filter(|cell| prepared.sources[cell.dataset].is_err()).count();
     let mut text = counted(cells.len(), "cell");
     if open.len() < cells.len() {
         text += &format!(", {} done in {}", cells.len() - open.len(), former.folder.display());
@@ -199,7 +203,7 @@ fn show_total(prepared: &Prepared, former: &Former) -> Exit {
         text += &format!(", {absent} cannot run here");
     }
     text += &format!(", {} to run", open.len() - absent);
-    let cost = estimate(prepared, None, None);
+    let cost = estimate(prepared, cells);
     if cost.flops > 0.0 {
         let (time, size) = (duration(cost.seconds()), size(cost.bytes));
         text += &format!(

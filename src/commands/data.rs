@@ -1,7 +1,6 @@
 //! `data fetch|verify|path`.
 
 use npsvcpp::data::{Dataset, Progress, registry};
-use npsvcpp::plan::Loading;
 use npsvcpp::wording::counted;
 use npsvcpp::{Event, Exit};
 
@@ -17,8 +16,7 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Exit, Failure> {
         action;
     let store = store(&wanted.data)?;
     let display = Display::new(quiet);
-    let mut progress =
-        |progress: Progress<'_>| display.show(Event::Loading(Loading::Download(progress)));
+    let mut progress = |progress: Progress<'_>| display.show(Event::Download(progress));
     let mut act = |name: &str| match action {
         DataAction::Fetch(_) => {
             let (_, files) = store.fetch(name, &mut progress)?;

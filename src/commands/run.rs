@@ -1,6 +1,6 @@
 //! `run SPEC...`: plans experiments, runs the cells that their ledgers lack, and renders.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Exit, Failure> {
     for (index, experiment) in experiments.into_iter().enumerate() {
         let outcome = experiment.run(arguments.fresh, &interrupted, quiet)?;
         ending = ending.max(experiment.report(&outcome, quiet));
-        cannot_run += outcome.cannot_run.iter().map(|(_, cells)| cells).sum::<usize>();
+        cannot_run += outcome.cannot_run.values().sum::<usize>();
         let undone = undone(outcome.tally.missing, specs.len() - index - 1);
         if interrupted.load(Ordering::SeqCst) && !undone.is_empty() {
             let without = if arguments.fresh { " without --fresh" } else { "" };
@@ -129,7 +129,7 @@ impl Experiment {
         let ending = check::show(&self.prepared, &self.former);
         let (plan, part) = (&self.prepared.plan, &self.options.part);
         if !part.only.is_empty() {
-            let chosen = part.cells(plan).len();
+            let chosen = part.cells(plan).count();
             show!("of these, --only chooses {chosen} of {} cells", plan.cells.len());
         }
         if fresh && self.former.experiment.is_some() {
@@ -143,7 +143,7 @@ impl Experiment {
     fn note_absent_data(&self) {
         let (plan, only) = (&self.prepared.plan, &self.options.part.only);
         for (index, row) in plan.datasets.iter().enumerate() {
-            let reason = self.prepared.reason(&row.name);
+            let reason = self.prepared.sources[index].as_ref().err();
             let is_absent =
                 reason.is_some_and(|error| error.is_unavailable() || error.is_not_found());
             if !is_absent || row.hash.is_empty() {
@@ -308,18 +308,22 @@ fn catch_interrupts() -> Arc<AtomicBool> {
 }
 
 /// Which cells cannot run here, why, and what to do about it.
-fn absence(prepared: &Prepared, cannot_run: &[(String, usize)]) -> String {
-    let reason = |name: &str| prepared.reason(name).map_or_else(String::new, ToString::to_string);
-    let total = counted(cannot_run.iter().map(|(_, cells)| cells).sum(), "cell");
-    if let [(name, _)] = cannot_run {
-        return format!("{total} cannot run here: {}", reason(name));
+fn absence(prepared: &Prepared, cannot_run: &BTreeMap<usize, usize>) -> String {
+    let name = |index: usize| format!("`{}`", prepared.plan.datasets[index].name);
+    let reason = |index: usize| {
+        prepared.sources[index].as_ref().err().map(ToString::to_string).unwrap_or_default()
+    };
+    let total = counted(cannot_run.values().sum(), "cell");
+    if cannot_run.len() == 1 {
+        let reasons: String = cannot_run.keys().map(|&index| reason(index)).collect();
+        return format!("{total} cannot run here: {reasons}");
     }
-    let lines = cannot_run.iter().map(|(name, cells)| {
-        let cells = counted(*cells, "cell");
-        format!("cannot run here: {cells} of `{name}`: {}\n", reason(name))
+    let lines = cannot_run.iter().map(|(&index, &cells)| {
+        let cells = counted(cells, "cell");
+        format!("cannot run here: {cells} of {}: {}\n", name(index), reason(index))
     });
     let lines: String = lines.collect();
-    let names: Vec<String> = cannot_run.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let names: Vec<String> = cannot_run.keys().map(|&index| name(index)).collect();
     format!(
         "{lines}{total} cannot run here, because the data of {} is missing or cannot be used; the lines above give the \
          reasons",

@@ -26,7 +26,8 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
     let formers = [Former::read(&out)];
     let store = store(&arguments.data)?;
     let prepared = check::prepare(&loaded, &store, &formers, &Part::default(), false, quiet)?;
-    for (_, error) in prepared.missing.iter().filter(|_| !quiet) {
+    let absent = prepared.sources.iter().filter_map(|source| source.as_ref().err());
+    for error in absent.filter(|_| !quiet) {
         note!("not on this machine: {error}");
     }
     let slurm = settings(arguments, loaded.experiment.slurm.clone().unwrap_or_default());
@@ -38,7 +39,7 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
         jobs: &jobs,
         queue: &queue(&jobs, shards, arguments.dry_run)?,
         retry_failed: arguments.retry_failed,
-        can_run: prepared.sources.iter().map(Option::is_some).collect(),
+        can_run: prepared.sources.iter().map(Result::is_ok).collect(),
     };
     let mut arrays = slurm::arrays(&prepared, &slurm, shards);
     for array in &mut arrays {

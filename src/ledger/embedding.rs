@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// The same samples as they came and as a method represents them.
+/// The same samples before a method and as it represents them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Embedding {
     /// Class of each sample.
     pub labels: Vec<usize>,
     pub perplexity: f64,
-    /// Neighbours asked for a class.
+    /// Number of nearest neighbours that vote for a class.
     pub neighbours: usize,
     pub raw: Cloud,
     pub learnt: Cloud,
 }
 
-/// A map, and how well classes are set apart in the space it is of, not in the map.
+/// A map, and how well the classes are separated in the space that it shows, not in the map.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cloud {
     /// Dimensions of the space.
@@ -24,7 +24,7 @@ pub struct Cloud {
     pub points: Vec<[f64; 2]>,
     /// Mean silhouette of the classes, from -1 to 1.
     pub silhouette: f64,
-    /// Percent of the samples whose nearest neighbours tell their class.
+    /// Percent of the samples that their nearest neighbours classify correctly.
     pub knn_accuracy: f64,
 }
 

@@ -5,11 +5,11 @@
 //! loses power loses only cells that were quickly made. A line torn by a crash is skipped by the reader
 //! and named in its warnings; the writer starts a fresh line after it, so nothing is ever rewritten.
 //!
-//! A folder may have several ledgers: its own and one per shard. [`Ledger::read`] takes them as one,
-//! [`merge()`] joins them. Within a ledger the last record of a cell counts. Between ledgers no order of time
-//! can be told, for the clocks of machines differ; there a success counts more than a failure and a failure more
-//! than a skip, and among equals the first ledger's record counts. So the outcome depends neither on clocks nor on
-//! how often a ledger is joined.
+//! A folder may have several ledgers: its own and one per shard. [`Ledger::read`] reads them as one,
+//! [`merge()`] joins them. Within a ledger the last record of a cell counts. Between ledgers a success counts more
+//! than a failure and a failure more than a skip, and among equals the first ledger's record counts. Times are not
+//! compared, because the clocks of machines differ. So the outcome depends neither on clocks nor on how often a
+//! ledger is joined.
 
 mod certificate;
 mod embedding;
@@ -52,6 +52,11 @@ pub const SHARDS: &str = "shards";
 /// Folder of the traces in a results folder: `<cell>.jsonl`, one line per iteration.
 pub const TRACES: &str = "traces";
 
+/// Where the trace of a cell lies in the results folder `dir`.
+pub fn trace_path(dir: &Path, cell: &str) -> PathBuf {
+    dir.join(TRACES).join(format!("{cell}.jsonl"))
+}
+
 /// The record that counts of every cell.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
@@ -73,7 +78,8 @@ impl Ledger {
     /// Reads one ledger; a missing file is an empty one.
     pub fn read_file(path: &Path) -> Result<Self, Error> {
         let mut ledger = Self::default();
-        for (index, line) in bytes(path)?.split(|&byte| byte == b'\n').enumerate() {
+        let lines = read_present(path)?.unwrap_or_default();
+        for (index, line) in lines.split(|&byte| byte == b'\n').enumerate() {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
@@ -117,6 +123,16 @@ impl Ledger {
 
     pub fn is_done(&self, cell: &str) -> bool {
         self.status(cell) == Some(Status::Ok)
+    }
+
+    /// Whether a run has nothing to do for a cell: it is done, or it failed and should not run again. The reason of a
+    /// skip may be gone, such as too small a budget of memory.
+    pub fn is_settled(&self, cell: &str, retry_failed: bool) -> bool {
+        match self.status(cell) {
+            Some(Status::Ok) => true,
+            Some(Status::Failed) => !retry_failed,
+            Some(Status::Skipped) | None => false,
+        }
     }
 
     pub fn records(&self) -> impl ExactSizeIterator<Item = &Record> {
@@ -196,12 +212,7 @@ pub fn ledgers(dir: &Path) -> Result<Vec<PathBuf>, Error> {
 pub fn hash(dir: &Path) -> Result<String, Error> {
     let mut hash = Sha256::new();
     for path in ledgers(dir)? {
-        hash.update(bytes(&path)?);
+        hash.update(read_present(&path)?.unwrap_or_default());
     }
     Ok(hex(&hash.finalize()))
-}
-
-/// The bytes of a file; none if it is missing.
-fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
-    Ok(read_present(path)?.unwrap_or_default())
 }

@@ -32,7 +32,7 @@ impl Plan {
         checked.map_err(Error::cannot("read", &path))
     }
 
-    /// Everybody indexes by what a cell says.
+    /// The numbers of a cell are used as indices without another check.
     fn check(&self) -> io::Result<()> {
         for (number, cell) in self.cells.iter().enumerate() {
             let splits = self.datasets.get(cell.dataset).map_or(0, |row| row.splits.len());

@@ -36,21 +36,20 @@ pub fn add_run(
 }
 
 fn append(path: &Path, plan: &Plan, run: Value) -> Result<(), Error> {
-    let mut provenance = read_object(path)?;
-    if provenance.is_empty() {
-        provenance = first(plan, &run);
-    }
-    add_runs(&mut provenance, vec![run]);
-    replace_json(path, &provenance)
+    update(path, |provenance| {
+        if provenance.is_empty() {
+            *provenance = first(plan, &run);
+        }
+        add_runs(provenance, vec![run]);
+    })
 }
 
-/// Adds runs that are not listed yet. A provenance without the list is of version 0.1: what it says is its first run.
+/// Adds runs that are not listed yet. A provenance without the list is of version 0.1: its keys describe its first run.
 fn add_runs(provenance: &mut Map<String, Value>, new: Vec<Value>) {
     if !provenance.contains_key("runs") {
-        let mut run = Map::new();
-        for key in ["version", "git", "machine", "jobs", "threads", "data"] {
-            run.extend(provenance.get(key).map(|value| (key.to_owned(), value.clone())));
-        }
+        let keys = ["version", "git", "machine", "jobs", "threads", "data"].into_iter();
+        let known = keys.filter_map(|key| Some((key.to_owned(), provenance.get(key)?.clone())));
+        let mut run: Map<String, Value> = known.collect();
         let started = provenance.get("last_started").cloned();
         run.insert("started".to_owned(), started.unwrap_or_default());
         provenance.insert("runs".to_owned(), json!([run]));
@@ -86,8 +85,7 @@ fn first(plan: &Plan, run: &Value) -> Map<String, Value> {
 /// that version 0.1 lost when it ran without the data.
 pub fn repair(dir: &Path, plan: &Plan, known: &Ledger) -> Result<(), Error> {
     let path = dir.join(FILE);
-    let mut provenance = read_object(&path)?;
-    if provenance.is_empty() {
+    if !path.exists() {
         let Some(record) = known.records().find(|record| record.status == Status::Ok) else {
             return Ok(());
         };
@@ -101,45 +99,44 @@ pub fn repair(dir: &Path, plan: &Plan, known: &Ledger) -> Result<(), Error> {
         });
         return append(&path, plan, run);
     }
-    // Later versions lose no hash, and what they list describes the first run.
-    if provenance.contains_key("runs") {
-        return Ok(());
-    }
-    let before = provenance.clone();
-    let data = provenance.get_mut("data").and_then(Value::as_array_mut);
-    for entry in data.into_iter().flatten().filter(|entry| entry["sha256"] == "") {
-        let done = plan.cells.iter().filter(|cell| known.is_done(&cell.cell));
-        let mut rows = done.map(|cell| &plan.datasets[cell.dataset]);
-        if let Some(row) = rows.find(|row| entry["name"] == *row.name && !row.hash.is_empty()) {
-            entry["sha256"] = json!(row.hash);
+    update(&path, |provenance| {
+        // Later versions lose no hash, and what they list describes the first run.
+        let is_old = !provenance.contains_key("runs");
+        let data = provenance.get_mut("data").filter(|_| is_old).and_then(Value::as_array_mut);
+        for entry in data.into_iter().flatten().filter(|entry| entry["sha256"] == "") {
+            let done = plan.cells.iter().filter(|cell| known.is_done(&cell.cell));
+            let mut rows = done.map(|cell| &plan.datasets[cell.dataset]);
+            if let Some(row) = rows.find(|row| entry["name"] == *row.name && !row.hash.is_empty()) {
+                entry["sha256"] = json!(row.hash);
+            }
         }
-    }
-    if provenance == before { Ok(()) } else { replace_json(&path, &provenance) }
+    })
 }
 
 /// Adds the runs of the provenance `from` to the one at `into`.
 pub fn join_runs(from: &Path, into: &Path) -> Result<(), Error> {
-    let (mut theirs, mut ours) = (read_object(from)?, read_object(into)?);
+    let mut theirs = read_object(from)?;
     if theirs.is_empty() || from == into {
         return Ok(());
     }
     add_runs(&mut theirs, Vec::new());
-    let before = ours.clone();
-    if ours.is_empty() {
-        ours = theirs.clone();
-    }
-    add_runs(&mut ours, theirs["runs"].as_array().cloned().unwrap_or_default());
-    if ours == before { Ok(()) } else { replace_json(into, &ours) }
+    let runs = theirs["runs"].as_array().cloned().unwrap_or_default();
+    update(into, |ours| {
+        if ours.is_empty() {
+            *ours = theirs;
+        }
+        add_runs(ours, runs);
+    })
 }
 
 /// Adds the splits in the file `from` to the file `into`.
 pub fn join_splits(from: &Path, into: &Path) -> Result<(), Error> {
-    let mut ours = read_object(into)?;
-    let before = ours.len();
-    for (hash, split) in read_object(from)? {
-        ours.entry(hash).or_insert(split);
-    }
-    if ours.len() == before { Ok(()) } else { replace_json(into, &ours) }
+    let theirs = read_object(from)?;
+    update(into, |ours| {
+        for (hash, split) in theirs {
+            ours.entry(hash).or_insert(split);
+        }
+    })
 }
 
 /// Names and hashes of datasets.
@@ -148,8 +145,16 @@ pub fn hashes<'a>(rows: impl IntoIterator<Item = &'a PlannedDataset>) -> Vec<Val
     rows.map(|row| json!({"name": row.name, "sha256": row.hash})).collect()
 }
 
+/// Changes the object in a file, which is empty if there is no file. Writes the file only if that made a difference.
+pub fn update(path: &Path, change: impl FnOnce(&mut Map<String, Value>)) -> Result<(), Error> {
+    let before = read_object(path)?;
+    let mut object = before.clone();
+    change(&mut object);
+    if object == before { Ok(()) } else { replace_json(path, &object) }
+}
+
 /// The object in a file; empty if there is none. What cannot be read is never replaced.
-pub fn read_object(path: &Path) -> Result<Map<String, Value>, Error> {
+fn read_object(path: &Path) -> Result<Map<String, Value>, Error> {
     let Some(text) = read_present(path)? else {
         return Ok(Map::new());
     };

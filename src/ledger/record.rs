@@ -11,9 +11,9 @@ use super::{RecordedCertificate, Selection};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Never started, because it needs something that is missing; `error` says what.
+    /// Never started, because it needs something that is missing; `error` names it.
     Skipped,
-    /// Started, but ended in an error; `error` says which. `--retry-failed` tries again.
+    /// Started, but ended in an error; `error` is its text. `--retry-failed` tries again.
     #[default]
     Failed,
     /// Fitted, predicted and scored.
@@ -30,7 +30,7 @@ pub struct Record {
     pub dataset: String,
     /// Registry name of the method, such as `twsvm`.
     pub method: String,
-    /// The name shown in tables; tells two entries of one method apart.
+    /// The name shown in tables, which distinguishes two entries of one method.
     pub label: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<String>,
@@ -55,14 +55,14 @@ pub struct Record {
     pub fit_seconds: Option<f64>,
     pub predict_seconds: Option<f64>,
     /// Peak resident memory of the whole process while the cell ran, data and all, in MiB. Known if cells
-    /// run one at a time or in processes of their own, and the system measures it.
+    /// run one at a time or in child processes, and the system measures it.
     pub peak_mb: Option<f64>,
     pub certificate: Option<RecordedCertificate>,
     /// How the parameters were chosen and the inner scores, where a grid was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
     pub started: String,
-    /// Tells machines apart without naming them.
+    /// Distinguishes machines without naming them.
     pub host: String,
     pub threads: usize,
     pub device: String,
@@ -79,7 +79,7 @@ pub struct Record {
     /// The kernel matrices, which all methods on a split share and no method's time contains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_seconds: Option<f64>,
-    /// Rank of the factor that stands for the kernel matrix, and the share of the trace it loses.
+    /// Rank of the factor that replaces the kernel matrix, and the share of the trace it loses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor_rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ impl Record {
             if error.is_eof() {
                 return "a line that is not a ledger record: it breaks off".to_owned();
             }
-            // The parser counts lines and columns from where it was started, not from the file's begin.
+            // The parser counts lines and columns from the begin of this line, not of the file.
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or(&text);
             format!("a line that is not a ledger record ({reason})")
@@ -108,7 +108,7 @@ impl Record {
         record.impossible().map_or(Ok(record), Err)
     }
 
-    /// A number that no run writes: damage, or another's hand.
+    /// A number that no run writes, so the line was damaged or edited.
     fn impossible(&self) -> Option<String> {
         const PERCENT: &str = "a percentage of 0 to 100";
         const AMOUNT: &str = "a number that is not negative";
@@ -131,27 +131,30 @@ impl Record {
         })
     }
 
-    /// The record of an object whose optional fields may have any form; those in another than the expected one are
-    /// kept as they are.
+    /// The record of an object in which only [`ESSENTIAL`] fields need to have the expected form. Any other that has
+    /// another form is kept as it is, and its typed field is empty.
     fn tolerant(object: Map<String, Value>) -> Result<Self, serde_json::Error> {
-        let Value::Object(blank) =
-            Self::serialize(&Self::default(), serde_json::value::Serializer)?
-        else {
-            return Self::deserialize(&object);
-        };
+        let blank = Self::serialize(&Self::default(), serde_json::value::Serializer)?;
+        let blank: Map<String, Value> = serde_json::from_value(blank)?;
         let is_sound = |name: &String, value: &Value| {
             let mut blank = blank.clone();
-            let is_optional = blank.get(name).is_none_or(Value::is_null);
             blank.insert(name.clone(), value.clone());
-            !is_optional || Self::deserialize(&blank).is_ok()
+            ESSENTIAL.contains(&name.as_str()) || Self::deserialize(&blank).is_ok()
         };
         let (sound, strange): (Map<_, _>, Map<_, _>) =
             object.into_iter().partition(|(name, value)| is_sound(name, value));
-        let mut record = Self::deserialize(&sound)?;
+        let mut fields = blank.clone();
+        fields.retain(|name, _| !ESSENTIAL.contains(&name.as_str()));
+        fields.extend(sound);
+        let mut record = Self::deserialize(&fields)?;
         record.extra.extend(strange);
         Ok(record)
     }
 }
+
+/// What a record is of and how it ended. A line without one of these is not a record.
+const ESSENTIAL: [&str; 7] =
+    ["cell", "experiment", "dataset", "method", "label", "split", "status"];
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

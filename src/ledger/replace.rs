@@ -1,8 +1,8 @@
 //! Files that are replaced whole or not at all, even if the program is killed, the disk is full or the power fails.
 //!
 //! The new bytes go into a temporary file in the same folder and onto the disk. Only then the file gets its name,
-//! and the folder is synced, so that the name lasts too. A writer locks its temporary file. This tells a file
-//! in use from one that a killed program left, which [`remove_leftovers`] removes.
+//! and the folder is synced, so that the name lasts too. A writer locks its temporary file. So a file
+//! in use differs from one that a killed program left, which [`remove_leftovers`] removes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -99,7 +99,7 @@ pub fn lock(dir: &Path) -> Option<File> {
     Some(folder)
 }
 
-/// Makes the names of a folder's files last.
+/// Syncs a folder, so that the names of its files last.
 fn sync_folder(folder: &Path) -> Result<(), Error> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     match File::open(folder).and_then(|folder| folder.sync_all()) {

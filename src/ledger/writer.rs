@@ -1,6 +1,6 @@
 //! The writer of a ledger: whole lines, synced, one writer at a time.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -99,16 +99,14 @@ pub fn is_in_use(path: &Path) -> Result<bool, Error> {
     is_in_use.map_err(Error::cannot("read", path))
 }
 
-/// Whether a lock was refused because another process has it. Some network file systems know no
-/// locks; there a user has to see to it that no two runs share a ledger.
-fn is_held(attempt: Result<(), std::fs::TryLockError>) -> io::Result<bool> {
+/// Whether a lock was refused because another process has it. Some network file systems have no
+/// locks; there, users must make sure that no two runs share a ledger.
+fn is_held(attempt: Result<(), TryLockError>) -> io::Result<bool> {
     match attempt {
         Ok(()) => Ok(false),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(true),
-        Err(std::fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-            Ok(false)
-        }
-        Err(std::fs::TryLockError::Error(error)) => Err(error),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::identity::Identity;
 use super::{Plan, PlannedCell, Prepared};
 use crate::spec::{Candidates, MethodSpec};
 use crate::wording::counted;
 
-/// One sentence per cause with the number of cells it has run again, out of `todo`, which are cells of `new`.
+/// One sentence per cause, with the number of cells of `todo` that run again because of it. They are cells of `new`.
 /// A cell counts if `old` had one of the same dataset, method, split and training seed that was `known`.
 pub fn causes<'a>(
     old: &Plan,
@@ -54,19 +54,16 @@ fn identity<'a>(plan: &'a Plan, cell: &PlannedCell, method: &'a Candidates) -> I
 
 /// What differs between the identities of a cell of `dataset`, apart from the parameters.
 fn changed_keys(dataset: &str, was: &Identity<'_>, is: &Identity<'_>) -> Vec<String> {
-    let (was, is) = (was.keys(), is.keys());
     let mut changes = Vec::new();
     let mut has_other_samples = false;
-    for key in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
-        let [was, is] = [&was, &is].map(|keys| keys.get(key).map(|value| value.get()));
-        match key.as_str() {
-            _ if was == is => {}
+    for (key, [was, is]) in differences(&was.keys(), &is.keys()) {
+        match key {
             "data" => changes.push(format!("the data of `{dataset}` changed")),
             "samples" | "validation" => has_other_samples = true,
             // Parameters are compared as the spec gives them; without them nothing is selected.
             "points" | "method" | "version" => {}
-            "select" if [was, is].contains(&Some("null")) => {}
-            key => changes.push(change(&format!("`{key}`"), was, is)),
+            "select" if was == "null" || is == "null" => {}
+            key => changes.push(format!("`{key}` changed from {was} to {is}")),
         }
     }
     // Another seed or other data makes other splits; that is said already.
@@ -78,29 +75,30 @@ fn changed_keys(dataset: &str, was: &Identity<'_>, is: &Identity<'_>) -> Vec<Str
 
 /// The parameters of a method that are not what they were.
 fn changed_parameters(label: &str, was: &MethodSpec, is: &MethodSpec) -> Vec<String> {
-    let mut changes = Vec::new();
-    if was.sampled != is.sampled {
-        changes.push(format!("other points are drawn for {label}"));
-    }
+    let drawn = format!("other points are drawn for {label}");
+    let drawn = (was.sampled != is.sampled).then_some(drawn);
     let (was, is) = (given(was), given(is));
-    for name in was.keys().chain(is.keys()).collect::<BTreeSet<_>>() {
-        let [was, is] = [&was, &is].map(|given| given.get(name).map(String::as_str));
-        if was != is {
-            changes.push(change(&format!("`{name}` of {label}"), was, is));
-        }
-    }
-    changes
+    let changes = differences(&was, &is)
+        .map(|(name, [was, is])| format!("`{name}` of {label} changed from {was} to {is}"));
+    drawn.into_iter().chain(changes).collect()
 }
 
-/// The parameters that a spec gives, as JSON.
-fn given(spec: &MethodSpec) -> BTreeMap<&str, String> {
-    let tuned = spec.tuned.iter().map(|(name, values)| (name.as_str(), json!(values)));
-    let fixed = spec.fixed.iter().map(|(name, value)| (name.as_str(), value.clone()));
-    fixed.chain(tuned).map(|(name, value)| (name, value.to_string())).collect()
+/// The parameters that a spec gives.
+fn given(spec: &MethodSpec) -> BTreeMap<String, Value> {
+    let tuned = spec.tuned.iter().map(|(name, values)| (name.clone(), json!(values)));
+    let fixed = spec.fixed.iter().map(|(name, value)| (name.clone(), value.clone()));
+    fixed.chain(tuned).collect()
 }
 
-/// `what` names a key; a value that is left out has its default.
-fn change(what: &str, was: Option<&str>, is: Option<&str>) -> String {
-    let [was, is] = [was, is].map(|value| value.unwrap_or("its default"));
-    format!("{what} changed from {was} to {is}")
+/// The keys whose values differ, with both values as text.
+fn differences<'a>(
+    was: &'a BTreeMap<String, Value>,
+    is: &'a BTreeMap<String, Value>,
+) -> impl Iterator<Item = (&'a str, [String; 2])> {
+    let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    keys.into_iter().filter(|key| was.get(*key) != is.get(*key)).map(move |key| {
+        let values = [was, is].map(|values| values.get(key));
+        let text = |value: Option<&Value>| value.map_or("its default".to_owned(), Value::to_string);
+        (key.as_str(), values.map(text))
+    })
 }

@@ -1,7 +1,7 @@
 //! What a plan will cost, before anything is fitted: operations, time and memory.
 //!
 //! Times are a rough guide: operations counted by each method over a fixed rate, which is that of
-//! one core of a present-day server. `status` does better once some cells are done.
+//! one core of a present-day server. `status` gives better estimates once some cells are done.
 
 use npsvc::{Kernel, Shape};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::{PlannedCell, PlannedDataset, Prepared};
 use crate::methods::Cost;
 use crate::spec::{Backbone, Candidates, EncoderSpec, Experiment, SelectOn};
 
-/// Bytes as people say them, in the units `--memory` takes.
+/// Bytes in words, with the units that `--memory` takes.
 pub fn size(bytes: f64) -> String {
     match bytes {
         b if b >= 1e8 => format!("{:.2} GB", b / 1e9),
@@ -36,14 +36,10 @@ impl PlannedDataset {
     }
 }
 
-/// The cells of `dataset` and `method`, or of all where `None`.
-pub fn estimate(prepared: &Prepared, dataset: Option<usize>, method: Option<usize>) -> Cost {
-    let cells = prepared.plan.cells.iter();
-    cells
-        .filter(|cell| dataset.is_none_or(|index| cell.dataset == index))
-        .filter(|cell| method.is_none_or(|index| cell.method == index))
-        .map(|planned| cell(prepared, planned))
-        .fold(Cost::default(), Cost::and)
+/// What `cells` cost in all.
+pub fn estimate<'a>(prepared: &Prepared, cells: impl IntoIterator<Item = &'a PlannedCell>) -> Cost {
+    let costs = cells.into_iter().map(|planned| cell(prepared, planned));
+    costs.fold(Cost::default(), Cost::and)
 }
 
 /// One cell, its kernel matrix and the choice of its parameters included.
@@ -100,12 +96,12 @@ fn fits(candidates: &Candidates, shape: Shape, n_test: f64) -> Cost {
     Cost { flops: kernel.flops + points.flops, bytes: kernel.bytes + points.bytes }
 }
 
-/// What an encoder costs that is trained too, over all points: passes through convolutions, what they keep for
+/// What the training of an encoder costs, over all points: passes through convolutions, what they keep for
 /// the way back, and the pixels. Next to it the layers behind the encoder hardly count.
 fn images(prepared: &Prepared, cell: &PlannedCell, shape: Shape) -> Cost {
     /// libtorch's rate in single precision, in the rate of everything else.
     const FASTER: f64 = 12.0;
-    let source = prepared.sources[cell.dataset].as_ref();
+    let source = prepared.sources[cell.dataset].as_ref().ok();
     let Some(encoder) = source.and_then(|source| source.dataset.encoder.as_ref()) else {
         return Cost::default();
     };

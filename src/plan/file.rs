@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::manifest::Manifest;
 use crate::data::registry;
+use crate::event::Place;
 use crate::methods::{self, is_default};
 use crate::spec::{DatasetOptions, DatasetSpec, Experiment, Splits};
 
-/// What a results folder is about.
+/// The experiment of a results folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Version of the program that wrote the plan.
@@ -49,7 +50,7 @@ pub struct PlannedDataset {
     pub class_counts: Vec<usize>,
     pub n_train: usize,
     pub n_test: usize,
-    /// Whether it came with its own split. Plans of version 0.1 do not say it.
+    /// Whether it came with its own split. Plans of version 0.1 do not have this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_split: Option<bool>,
     /// Hash of each split's training indices.
@@ -84,9 +85,6 @@ pub struct PlannedCell {
     #[serde(default, skip_serializing_if = "is_default")]
     pub training_seed: usize,
 }
-
-/// What a reader knows a cell by: dataset, label of the method, split and training seed.
-pub type Place<'a> = (&'a str, &'a str, usize, usize);
 
 impl Plan {
     /// What a reader knows a cell of this plan by.
@@ -136,21 +134,22 @@ impl Plan {
         if self.experiment != other.experiment || self.methods != other.methods {
             return;
         }
-        for index in 0..self.datasets.len() {
-            let name = &self.datasets[index].name;
-            let is_known = |row: &PlannedDataset| row.unavailable.is_none() && row.name == *name;
-            let place = other.datasets.iter().position(is_known);
-            let Some(theirs) = place.filter(|_| self.datasets[index].unavailable.is_some()) else {
-                continue;
+        let mut cells = Vec::new();
+        for (index, row) in self.datasets.iter_mut().enumerate() {
+            let is_known = |other: &PlannedDataset| {
+                row.unavailable.is_some() && other.unavailable.is_none() && other.name == row.name
             };
-            self.datasets[index] = other.datasets[theirs].clone();
-            let first = self.cells.iter().position(|cell| cell.dataset == index);
-            self.cells.retain(|cell| cell.dataset != index);
-            let cells = other.cells.iter().filter(|cell| cell.dataset == theirs);
-            let cells = cells.map(|cell| PlannedCell { dataset: index, ..cell.clone() });
-            let first = first.unwrap_or(self.cells.len());
-            self.cells.splice(first..first, cells);
+            let (known, place) = match other.datasets.iter().position(is_known) {
+                Some(place) => {
+                    *row = other.datasets[place].clone();
+                    (&other.cells, place)
+                }
+                None => (&self.cells, index),
+            };
+            let known = known.iter().filter(|cell| cell.dataset == place);
+            cells.extend(known.map(|cell| PlannedCell { dataset: index, ..cell.clone() }));
         }
+        self.cells = cells;
     }
 }
 
@@ -174,8 +173,8 @@ impl Plan {
         registry::find(name).ok().map(|entry| &entry.manifest)
     }
 
-    /// Whether a dataset came with its own split. Plans of version 0.1 do not say so, but random splits are as many,
-    /// and of the size, that the spec asks for.
+    /// Whether a dataset came with its own split. Plans of version 0.1 do not have this, but random splits have
+    /// the number and the size that the spec asks for.
     pub fn has_own_split(&self, dataset: &PlannedDataset) -> bool {
         let splits = &self.experiment.splits;
         dataset.own_split.unwrap_or_else(|| {

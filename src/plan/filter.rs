@@ -27,7 +27,7 @@ impl Filter {
         }
     }
 
-    /// Whether a cell is wanted: filters of one key are alternatives, those of different keys must
+    /// Whether a cell meets the conditions: those with the same key are alternatives, those with different keys must
     /// all hold.
     pub fn keep(filters: &[Self], plan: &Plan, cell: &PlannedCell) -> bool {
         filters.iter().all(|one| {
@@ -36,7 +36,7 @@ impl Filter {
         })
     }
 
-    /// A sentence where the filter can match nothing in `plan`.
+    /// A sentence if the filter matches nothing in `plan`.
     pub fn misses(&self, plan: &Plan) -> Option<String> {
         if plan.cells.iter().any(|cell| self.matches(plan, cell)) {
             return None;
@@ -67,17 +67,14 @@ impl FromStr for Filter {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = "expected dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER";
         let (key, value) = text.split_once('=').ok_or_else(|| format!("no `=`, {expected}"))?;
-        let (key, value) = (key.trim(), value.trim());
-        let known = KEYS.into_iter().find(|known| *known == key);
-        let key = known.ok_or_else(|| format!("unknown key `{key}`, {expected}"))?;
-        let value = match key {
-            "dataset" | "method" => value.to_owned(),
-            _ => {
-                let number = value.parse::<usize>();
-                let refused = |_| format!("{key} `{value}` is not a whole number, {expected}");
-                number.map_err(refused)?.to_string()
-            }
-        };
+        let known = KEYS.into_iter().find(|known| *known == key.trim());
+        let key = known.ok_or_else(|| format!("unknown key `{}`, {expected}", key.trim()))?;
+        let mut value = value.trim().to_owned();
+        if ["split", "seed"].contains(&key) {
+            let number = value.parse::<usize>().map(|number| number.to_string());
+            let refused = |_| format!("{key} `{value}` is not a whole number, {expected}");
+            value = number.map_err(refused)?;
+        }
         Ok(Self { key, value })
     }
 }

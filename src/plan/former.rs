@@ -64,13 +64,13 @@ impl Former {
         let Some(former) = self.plan.as_ref().filter(|former| !former.describes(plan)) else {
             return (0, 0);
         };
-        // Changed data is announced by itself, and its rows stay until they are computed.
-        let changed = prepared.changed.iter().map(|(index, _)| &plan.datasets[*index].name);
+        // Changed data has its own message, and its rows stay until they are computed.
+        let changed = prepared.changed.keys().map(|&index| &plan.datasets[index].name);
         let changed: HashSet<&String> = changed.collect();
         let planned: HashSet<&String> = plan.cells.iter().map(|cell| &cell.cell).collect();
         let mut skipped = plan.by_place();
-        for index in part.cells(plan) {
-            skipped.remove(&plan.place(&plan.cells[index]));
+        for cell in part.cells(plan) {
+            skipped.remove(&plan.place(cell));
         }
         let leaving = former.cells.iter().filter(|cell| {
             !planned.contains(&cell.cell)
@@ -81,8 +81,8 @@ impl Former {
         (leaving.count(), for_good.count())
     }
 
-    /// Finished cells of an absent dataset that the spec describes in other words than before. To write the plan would
-    /// take their numbers out of the table, and nothing could take their place.
+    /// Finished cells of an absent dataset that the spec describes in other words than before. Writing the plan
+    /// would remove their numbers from the table, and nothing could replace them.
     pub fn lost(&self, dataset: &str, plan: &Plan) -> usize {
         let Some(former) = &self.plan else {
             return self.finished_of(dataset).count();

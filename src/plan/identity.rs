@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use npsvc::Kernel;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -69,13 +70,13 @@ impl<'a> Identity<'a> {
         serde_json::to_string(self).expect("an identity holds numbers, names and flags")
     }
 
-    /// The cell's name: the first half of the hash, enough to tell all cells ever run apart.
+    /// The cell's name: the first half of the hash, enough to distinguish all cells that ever ran.
     fn name(&self) -> String {
         hex(&Sha256::digest(self.text())[..12])
     }
 
-    /// Every key with its value as JSON.
-    pub fn keys(&self) -> BTreeMap<String, Box<RawValue>> {
+    /// Every key with its value.
+    pub fn keys(&self) -> BTreeMap<String, Value> {
         serde_json::from_str(&self.text()).expect("an identity is a JSON object")
     }
 }

@@ -7,25 +7,12 @@ use npsvc::{FitError, Seed, TrainingSet};
 
 use super::PlannedDataset;
 use crate::data::{DataError, Dataset, Encoder, Progress, Split, Store, split};
+use crate::event::{Event, Events};
 #[cfg(not(feature = "deep"))]
 use crate::methods::criteria::NEEDS_DEEP;
 #[cfg(feature = "deep")]
 use crate::networks;
 use crate::spec::{DatasetSpec, Experiment};
-
-/// What is happening to the data of a plan.
-#[derive(Clone, Copy, Debug)]
-pub enum Loading<'a> {
-    /// This dataset is about to be read, or downloaded first.
-    Dataset(&'a str),
-    /// Some of a download has arrived.
-    Download(Progress<'a>),
-    /// Images are about to be encoded, which takes a while once.
-    Encoding { dataset: &'a str, images: usize },
-}
-
-/// Told of everything that happens to the data, as it happens.
-pub type Observer<'a> = &'a (dyn Fn(Loading<'_>) + Sync);
 
 /// Loaded data and its splits.
 pub struct Source {
@@ -40,11 +27,11 @@ impl Source {
         experiment: &Experiment,
         store: &Store,
         may_download: &dyn Fn() -> bool,
-        observer: Observer<'_>,
+        events: Events<'_>,
     ) -> Result<Self, DataError> {
         let seed = Seed::root(experiment.seed);
         let on_validation = experiment.chooses_on_validation();
-        let mut progress = |progress: Progress<'_>| observer(Loading::Download(progress));
+        let mut progress = |progress: Progress<'_>| events(Event::Download(progress));
         let mut dataset =
             store.load_spec(spec, &seed, on_validation, may_download, &mut progress)?;
         if let DatasetSpec::Registered { options, .. } = spec {
@@ -65,8 +52,7 @@ impl Source {
                         #[cfg(feature = "deep")]
                         false => {
                             let (name, device) = (&dataset.name, &store.device);
-                            let begin =
-                                |images| observer(Loading::Encoding { dataset: name, images });
+                            let begin = |images| events(Event::Encoding { dataset: name, images });
                             networks::dataset_features(&dataset, &images, &encoder, device, &begin)?
                         }
                         #[cfg(not(feature = "deep"))]
@@ -107,7 +93,7 @@ impl Source {
         }
     }
 
-    /// Why a fit failed, with the class called what the data calls it.
+    /// Why a fit failed, with the name that the data gives the class.
     pub(crate) fn explain(&self, error: &FitError) -> String {
         match error {
             FitError::EmptyClass { class } => self.empty_class(*class),

@@ -12,55 +12,53 @@ mod load;
 mod shard;
 
 pub use crate::data::manifest::Manifest;
+pub use crate::event::Place;
 pub(crate) use changes::causes;
 pub use cost::{estimate, size};
-pub use file::{Place, Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
+pub use file::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 pub use filter::Filter;
 pub use former::Former;
 pub use identity::planned_cells;
-pub use load::{Loading, Observer, Source};
-pub(crate) use shard::shard_numbers;
+pub use load::Source;
+pub(crate) use shard::with_shard;
 pub use shard::{Part, Shard, group_count};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use miette::Diagnostic;
-use npsvc::{Seed, Shape};
 
 use crate::data::{DataError, Store};
-use crate::spec::{Candidates, DatasetSpec, Experiment, Problem, Spec, SpecError, SpecText};
+use crate::event::{Event, Events};
+use crate::spec::{Candidates, DatasetSpec, Problem, Spec, SpecError, SpecText};
 use former::unknown_split;
 use identity::cells;
 
 /// Rows that still show the former data of a dataset that changed, by their place in the plan.
-pub(crate) type Kept = BTreeMap<usize, PlannedDataset>;
+pub type Kept = BTreeMap<usize, PlannedDataset>;
 
 /// A plan and what is needed to carry it out.
 pub struct Prepared {
     pub plan: Plan,
-    /// One per dataset of the plan; `None` if the data is not on this machine or cannot be used.
-    pub sources: Vec<Option<Source>>,
+    /// One per dataset of the plan; an error if the data is not on this machine or its images cannot be encoded. The
+    /// error names folders of this machine. The plan gives the reason without them, because it ends in published tables.
+    pub sources: Vec<Result<Source, DataError>>,
     /// One per method of the plan.
     pub candidates: Arc<[Candidates]>,
-    /// Datasets that are not on this machine, or whose images cannot be encoded, and why, with the folders. The
-    /// plan holds the same without the folders, because it ends in published tables.
-    pub missing: Vec<(String, DataError)>,
     /// Datasets whose data is not the one the results folder was computed from, with the folder's row.
-    pub changed: Vec<(usize, PlannedDataset)>,
-    pub seed: Seed,
+    pub changed: Kept,
     /// The text of the spec, for the results folder.
     pub spec: String,
 }
 
-/// Loads data and makes the plan, and reports what it is doing to `observer`. All that is wrong with the data is
+/// Loads data and makes the plan, and reports what it is doing to `events`. All that is wrong with the data is
 /// reported at once. Of `formers`, the first is the results folder; the first that knows an absent dataset
 /// supplies its row.
 pub fn prepare(
     spec: &Spec,
     store: &Store,
     formers: &[Former],
-    observer: Observer<'_>,
+    events: Events<'_>,
 ) -> Result<Prepared, SpecError> {
     let experiment = &spec.experiment;
     if !store.plans_only {
@@ -85,15 +83,13 @@ pub fn prepare(
         plan,
         sources: Vec::new(),
         candidates: Arc::clone(&spec.methods),
-        missing: Vec::new(),
-        changed: Vec::new(),
-        seed: Seed::root(experiment.seed),
+        changed: Kept::new(),
         spec: spec.text.as_str().to_owned(),
     };
     let mut problems = Vec::new();
     for (index, dataset) in experiment.datasets.iter().enumerate() {
-        observer(Loading::Dataset(&dataset.name()));
-        if let Err(error) = prepared.add_dataset(dataset, store, formers, observer) {
+        events(Event::Loading(&dataset.name()));
+        if let Err(error) = prepared.add_dataset(dataset, store, formers, events) {
             problems.push(data_problem(&spec.text, index, dataset, &error));
         }
     }
@@ -111,7 +107,7 @@ impl Prepared {
         spec: &DatasetSpec,
         store: &Store,
         formers: &[Former],
-        observer: Observer<'_>,
+        events: Events<'_>,
     ) -> Result<(), DataError> {
         let experiment = &self.plan.experiment;
         let row_of = |former: &Former| former.row(experiment, spec);
@@ -126,39 +122,31 @@ impl Prepared {
             let is_finished = |cell: &str| formers.iter().any(|former| former.is_finished(cell));
             !cells.iter().all(|cell| is_finished(&cell.cell))
         };
-        let (source, row) = match Source::load(spec, experiment, store, &is_needed, observer) {
+        let loaded = Source::load(spec, experiment, store, &is_needed, events);
+        let row = match &loaded {
             Ok(source) => {
                 let row = source.row();
-                let index = self.plan.datasets.len();
                 let changed = own.filter(|own| own.hash != row.hash);
-                self.changed.extend(changed.map(|own| (index, own)));
-                (Some(source), row)
+                self.changed.extend(changed.map(|own| (self.sources.len(), own)));
+                row
             }
             Err(error)
                 if error.spares_other_datasets()
                     || (remembered.is_some() && error.is_not_found()) =>
             {
                 let repeats = experiment.splits.repeats;
-                let row = remembered.unwrap_or_else(|| PlannedDataset {
+                remembered.unwrap_or_else(|| PlannedDataset {
                     name: spec.name(),
                     unavailable: Some(error.for_the_record()),
                     splits: (0..repeats).map(unknown_split).collect(),
                     ..PlannedDataset::default()
-                });
-                self.missing.push((row.name.clone(), error));
-                (None, row)
+                })
             }
-            Err(error) => return Err(error),
+            Err(_) => return loaded.map(|_| ()),
         };
-        self.sources.push(source);
+        self.sources.push(loaded);
         self.plan.datasets.push(row);
         Ok(())
-    }
-
-    /// Why the cells of `dataset` cannot run, for the terminal.
-    pub fn reason(&self, dataset: &str) -> Option<&DataError> {
-        let mut missing = self.missing.iter();
-        missing.find_map(|(name, error)| (name == dataset).then_some(error))
     }
 
     /// The plan of a results folder that still shows the rows `kept` in place of the ones to be run.
@@ -183,7 +171,7 @@ fn data_problem(text: &SpecText, index: usize, spec: &DatasetSpec, error: &DataE
     text.problem(&["datasets", &index.to_string(), key], error.to_string(), help)
 }
 
-/// Refuses methods that this build cannot fit, in one sentence for all of the kind.
+/// Refuses methods that this build cannot fit. One sentence about the first of them is enough.
 fn check_available(spec: &Spec) -> Result<(), SpecError> {
     let mut methods = spec.methods.iter().enumerate();
     let problem = methods.find_map(|(index, method)| {
@@ -195,12 +183,15 @@ fn check_available(spec: &Spec) -> Result<(), SpecError> {
     spec.text.refuse(problem.into_iter().collect())
 }
 
-/// Parameters that a dataset is too small for, all of them at once.
+/// Refuses parameters that a dataset is too small for, all of them at once.
 fn check_shapes(spec: &Spec, datasets: &[PlannedDataset]) -> Result<(), SpecError> {
     let mut problems = Vec::new();
     for dataset in datasets.iter().filter(|dataset| dataset.unavailable.is_none()) {
         for (index, method) in spec.methods.iter().enumerate() {
-            let shape = smallest_fit(&spec.experiment, method, dataset);
+            let shape = dataset.shape(&spec.experiment);
+            // The smallest training set of a method is that of a fold, if parameters are chosen.
+            let select = spec.experiment.select.as_ref().filter(|_| method.is_tuned());
+            let shape = select.map_or(shape, |select| select.shape(shape));
             let refused = method.points.iter().find_map(|point| point.check_shape(shape).err());
             problems.extend(refused.map(|bad| {
                 let path = ["methods", &index.to_string(), &bad.parameter];
@@ -209,13 +200,4 @@ fn check_shapes(spec: &Spec, datasets: &[PlannedDataset]) -> Result<(), SpecErro
         }
     }
     spec.text.refuse(problems)
-}
-
-/// The smallest training set a method meets: a fold's, where parameters are chosen.
-fn smallest_fit(experiment: &Experiment, method: &Candidates, dataset: &PlannedDataset) -> Shape {
-    let shape = dataset.shape(experiment);
-    match &experiment.select {
-        Some(select) if method.is_tuned() => select.shape(shape),
-        _ => shape,
-    }
 }

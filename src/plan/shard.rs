@@ -1,16 +1,16 @@
 //! `--shard I/N`: one of N parts of a plan, for N processes that know nothing of each other.
 //!
-//! A plan's groups (a dataset's splits) are dealt out in turn, so that a split's methods stay together
-//! and share their kernel matrix, and every shard has its share of every dataset. Which shard a group
+//! A plan's groups (a dataset's splits) are distributed in turn. So the methods of a split stay together and
+//! share their kernel matrix, and every shard has its share of every dataset. Which shard a group
 //! belongs to follows from the plan alone, never from what is already done.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
+use indexmap::IndexSet;
 use sha2::{Digest, Sha256};
 
-use super::{Filter, Plan};
+use super::{Filter, Plan, PlannedCell};
 use crate::data::hex;
 
 /// Shard `number` of `count`, counted from 1.
@@ -47,24 +47,21 @@ impl FromStr for Shard {
 /// The part of a plan that a run is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// Only cells that [`Filter::keep`] wants.
+    /// Only cells that [`Filter::keep`] keeps.
     pub only: Vec<Filter>,
     /// Only the cells of this shard.
     pub shard: Option<Shard>,
 }
 
 impl Part {
-    /// Indices of its cells in the plan, in order.
-    pub fn cells(&self, plan: &Plan) -> Vec<usize> {
-        let numbers = self.shard.map(|shard| (shard.number, shard_numbers(plan, shard.count)));
-        let is_in_shard = |index: usize| {
-            numbers.as_ref().is_none_or(|(number, numbers)| numbers[index] == *number)
-        };
-        let is_wanted = |index: usize| Filter::keep(&self.only, plan, &plan.cells[index]);
-        (0..plan.cells.len()).filter(|&index| is_in_shard(index) && is_wanted(index)).collect()
+    /// Its cells, in the order of the plan.
+    pub fn cells<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a PlannedCell> {
+        let Shard { number, count } = self.shard.unwrap_or(Shard { number: 1, count: 1 });
+        let own = with_shard(plan, count).filter(move |(of, _)| *of == number);
+        own.map(|(_, cell)| cell).filter(|cell| Filter::keep(&self.only, plan, cell))
     }
 
-    /// Name of its ledger and of what lies beside it; `None` for the folder's own. Shards of
+    /// Name of its ledger and of the files next to it; `None` for the folder's own. Shards of
     /// different parts have different names, so that they never write into one ledger.
     pub fn name(&self) -> Option<String> {
         let Shard { number, count } = self.shard?;
@@ -79,27 +76,18 @@ impl Part {
     }
 }
 
-/// The number of the shard that each cell of a plan belongs to, of `count` shards.
-pub fn shard_numbers(plan: &Plan, count: usize) -> Vec<usize> {
-    let groups = groups(plan).into_iter();
-    groups.map(|group| group % count.max(1) + 1).collect()
+/// Every cell of a plan, in order, with the number of its shard, of `count` shards.
+pub(crate) fn with_shard(plan: &Plan, count: usize) -> impl Iterator<Item = (usize, &PlannedCell)> {
+    let mut groups = IndexSet::new();
+    plan.cells.iter().map(move |cell| {
+        let (group, _) = groups.insert_full((cell.dataset, cell.split));
+        (group % count.max(1) + 1, cell)
+    })
 }
 
 /// How many groups a plan has.
 pub fn group_count(plan: &Plan) -> usize {
-    groups(plan).into_iter().max().map_or(0, |last| last + 1)
-}
-
-/// The number of every cell's group, in order of first appearance.
-fn groups(plan: &Plan) -> Vec<usize> {
-    let mut numbers = HashMap::new();
-    plan.cells
-        .iter()
-        .map(|cell| {
-            let next = numbers.len();
-            *numbers.entry((cell.dataset, cell.split)).or_insert(next)
-        })
-        .collect()
+    plan.cells.iter().map(|cell| (cell.dataset, cell.split)).collect::<IndexSet<_>>().len()
 }
 
 #[cfg(test)]
@@ -115,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_part_has_a_ledger_of_its_own() {
+    fn a_part_of_a_part_has_its_own_ledger() {
         let shard = Shard::new(1, 4);
         let whole = Part { shard, ..Part::default() };
         let some = |value: &str| Part { only: vec![value.parse().unwrap()], shard };

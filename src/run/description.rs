@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::data::Split;
 use crate::error::Error;
-use crate::ledger::provenance::{SPEC, SPLITS, read_object};
-use crate::ledger::{self, Plan, replace_json};
+use crate::ledger::provenance::{self, SPEC, SPLITS};
+use crate::ledger::{self, Plan};
 use crate::plan::{Kept, Prepared, Source};
 
 /// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits. Gives the plan
@@ -50,32 +50,26 @@ pub(super) fn write_plan(
 
 /// Writes the plan of a results folder before its first run; rows of datasets whose data changed stay as they are.
 pub fn describe(folder: &Path, prepared: &Prepared) -> Result<(), Error> {
-    let mut kept = prepared.changed.iter().cloned().collect();
-    write_plan(folder, prepared, &mut kept)?;
+    write_plan(folder, prepared, &mut prepared.changed.clone())?;
     Ok(())
 }
 
 /// Adds the splits of the plan that `splits.json` lacks.
 fn grow_splits(folder: &Path, prepared: &Prepared, plan: &Plan) -> Result<(), Error> {
-    let path = folder.join(SPLITS);
-    let mut known = read_object(&path)?;
-    let before = known.len();
-    let mut all = Map::new();
-    for (row, source) in plan.datasets.iter().zip(&prepared.sources) {
-        for (number, hash) in row.splits.iter().enumerate() {
-            let entry = known.remove(hash).or_else(|| {
-                let source = source.as_ref()?;
-                let split = source.splits.get(number).filter(|s| s.hash == *hash)?;
-                Some(split_entry(source, number, split))
-            });
-            all.extend(entry.map(|entry| (hash.clone(), entry)));
+    provenance::update(&folder.join(SPLITS), |splits| {
+        let mut known = std::mem::take(splits);
+        for (row, source) in plan.datasets.iter().zip(&prepared.sources) {
+            for (number, hash) in row.splits.iter().enumerate() {
+                let entry = known.remove(hash).or_else(|| {
+                    let source = source.as_ref().ok()?;
+                    let split = source.splits.get(number).filter(|split| split.hash == *hash)?;
+                    Some(split_entry(source, number, split))
+                });
+                splits.extend(entry.map(|entry| (hash.clone(), entry)));
+            }
         }
-    }
-    all.extend(known);
-    if all.len() == before && path.exists() {
-        return Ok(());
-    }
-    replace_json(&path, &Value::Object(all))
+        splits.extend(known);
+    })
 }
 
 /// The training samples of a split, as a bit mask in hexadecimal: bit `i % 4` of digit `i / 4` is sample `i`. All

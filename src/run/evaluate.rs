@@ -141,8 +141,8 @@ fn fit_kernel(
 /// Training samples up to which networks are trained in parallel.
 const SMALL: usize = 2000;
 
-/// Fits several points of one method on a fold and predicts its test samples with each. Kernel methods share what
-/// they have in common.
+/// Fits several points of one method on a fold and predicts its test samples with each. Kernel methods share
+/// intermediate results.
 pub(super) fn predict_all(
     points: &[&Point],
     fold: &Fold<'_>,

@@ -13,7 +13,6 @@ const WAIT: Duration = Duration::from_millis(100);
 
 /// The results folder of a run.
 pub(super) struct Folder {
-    path: PathBuf,
     /// The folder's own ledger, or that of a shard.
     pub ledger: Writer,
 }
@@ -40,7 +39,7 @@ impl Folder {
         } else {
             refuse_in_use(path, &ledger::ledgers(path)?[1..], 1)?;
         }
-        Ok(Self { path: path.to_path_buf(), ledger: writer })
+        Ok(Self { ledger: writer })
     }
 }
 
@@ -51,7 +50,8 @@ impl Drop for Folder {
         let is_empty = std::fs::metadata(ledger).is_ok_and(|file| file.len() == 0);
         if is_empty && !ledger.ends_with(ledger::FILE) {
             let _ = std::fs::remove_file(ledger);
-            let _ = std::fs::remove_dir(self.path.join(ledger::SHARDS));
+            // The folder of the shards stays if it has other files in it.
+            let _ = ledger.parent().map(std::fs::remove_dir);
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::ledger::{Edge, End, Tried};
 
-/// Fewest values of a parameter whose ends say something: of two values one is always at an end.
+/// Fewest values of a parameter whose ends are reported: of two values, one is always at an end.
 const FEWEST: usize = 3;
 
 /// The ends of parameters' values at which the point `chosen` lies.
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_found_in_whatever_order_values_stand() {
+    fn an_end_is_found_in_any_order_of_values() {
         let grid = grid(&[("scheme", json!(["ovr", "rvo"])), ("c", json!([4, 1, 2]))]);
         // The best point is (rvo, 4); the value next to 4 is 2.
         let means = [1.0, 1.0, 1.0, 9.0, 5.0, 7.0];

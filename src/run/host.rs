@@ -4,8 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::data::hex;
 
-/// A pseudonym of the machine: tells machines apart in records that may be published, without naming
-/// them.
+/// A pseudonym of the machine. It distinguishes machines in records that may be published, without naming them.
 pub fn pseudonym() -> String {
     let name = gethostname::gethostname();
     hex(&Sha256::digest(name.as_encoded_bytes())[..4])

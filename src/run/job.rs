@@ -10,10 +10,10 @@ use npsvc::Seed;
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::{FitContext, Fold, evaluate};
-use super::{embedding, host, reuse, select};
+use super::{embedding, host, select};
 use crate::error::Error;
 use crate::event::Epochs;
-use crate::ledger::{Embedding, PlannedCell, Record, Selection, Status};
+use crate::ledger::{self, Embedding, Plan, PlannedCell, Record, Selection, Status};
 use crate::plan::Prepared;
 use crate::spec::{Recording, SelectOn};
 use crate::{memory, wording};
@@ -22,7 +22,6 @@ use crate::{memory, wording};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Job {
     pub dataset: usize,
-    pub split: usize,
     pub cells: Vec<PlannedCell>,
     /// Parameters that were chosen once for the dataset, by method.
     pub chosen: BTreeMap<usize, Selection>,
@@ -79,11 +78,13 @@ pub(super) fn run_job(
     context: &RunContext,
     emit: Emit<'_>,
 ) -> Result<(), Stop> {
-    let source = job.cells.first().and_then(|cell| prepared.sources[cell.dataset].as_ref());
-    let Some(source) = source else {
+    let Some(first) = job.cells.first() else {
         return Ok(());
     };
-    let split = &source.splits[job.split];
+    let Ok(source) = &prepared.sources[first.dataset] else {
+        return Ok(());
+    };
+    let split = &source.splits[first.split];
     let fold = Fold {
         experiment: &prepared.plan.experiment,
         source,
@@ -101,7 +102,7 @@ pub(super) fn run_job(
         // A panic inside a method fails the cell, not the run.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             runner.run(&mut record, &mut chosen, &|epochs| {
-                // Whoever wants to stop the job does so at its end, at the latest.
+                // A job that should stop does so at the end of the cell, at the latest.
                 let _ = emit(cell, JobEvent::Epoch(epochs));
             })
         }))
@@ -165,7 +166,7 @@ impl Runner<'_> {
         if !evaluation.trace.is_empty() {
             let line = |row| serde_json::to_string(row).expect("a row is numbers") + "\n";
             let text = evaluation.trace.iter().map(line).collect();
-            files.push((reuse::trace_path(&cell.cell), text));
+            files.push((ledger::trace_path(Path::new(""), &cell.cell), text));
         }
         let seed = self::seed(prepared, cell, "embedding", cell.split).child("t-sne");
         let map = evaluation.representation.and_then(|z| embedding::embedding(fold, &z, &seed));
@@ -190,8 +191,8 @@ impl Runner<'_> {
         let Some(settings) = experiment.select.as_ref().filter(|_| candidates.is_tuned()) else {
             return Ok(());
         };
-        if let Some(known) = chosen.get(&cell.method) {
-            record.selection = Some(known.clone());
+        record.selection = chosen.get(&cell.method).cloned();
+        if record.selection.is_some() {
             return Ok(());
         }
         let split = if settings.once { 0 } else { cell.split };
@@ -204,22 +205,20 @@ impl Runner<'_> {
         let begun = Instant::now();
         let found = select::select(settings, candidates, fold, split, &seed, &context.device);
         record.select_seconds = Some(begun.elapsed().as_secs_f64());
-        let found = found?;
-        if experiment.chooses_once() {
-            chosen.insert(cell.method, found.clone());
-        }
-        record.selection = Some(found);
+        record.selection = Some(found?);
+        chosen.extend(record.selection.clone().map(|found| (cell.method, found)));
         Ok(())
     }
 }
 
 /// The seed of a purpose on a split.
 fn seed(prepared: &Prepared, cell: &PlannedCell, purpose: &str, split: usize) -> Seed {
-    let name = &prepared.plan.datasets[cell.dataset].name;
-    prepared.seed.child(purpose).child(name).child(split.to_string())
+    let Plan { experiment, datasets, .. } = &prepared.plan;
+    let seed = Seed::root(experiment.seed).child(purpose);
+    seed.child(&datasets[cell.dataset].name).child(split.to_string())
 }
 
-/// The seed of a cell's last fit; the same for every entry of a method.
+/// The seed of a cell's last fit. All entries of a method have the same one.
 fn fit_seed(prepared: &Prepared, cell: &PlannedCell) -> Seed {
     let method = prepared.candidates[cell.method].entry.info.name;
     let seed = seed(prepared, cell, "fit", cell.split).child(method);
@@ -235,7 +234,7 @@ pub(super) fn blank(prepared: &Prepared, cell: &PlannedCell, context: &RunContex
     let method = &prepared.plan.methods[cell.method];
     let candidates = &prepared.candidates[cell.method];
     let is_network = candidates.entry.is_network;
-    let source = prepared.sources[cell.dataset].as_ref();
+    let source = prepared.sources[cell.dataset].as_ref().ok();
     let split = source.map(|source| &source.splits[cell.split]);
     let encoder = source.and_then(|source| source.dataset.encoder.as_ref());
     Record {

@@ -23,7 +23,7 @@ pub use network::require_device;
 pub use status::{reasons, time_left};
 pub use worker::{Isolation, serve};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
@@ -84,14 +84,15 @@ pub fn memory_budget() -> f64 {
 pub struct Outcome {
     /// Cells of the part that was asked for; those of absent data that are not done are counted in `cannot_run`.
     pub tally: Tally,
-    /// Datasets that are not on this machine or cannot be used, with the number of their cells that are not done.
-    pub cannot_run: Vec<(String, usize)>,
+    /// Datasets of the plan that are not on this machine or cannot be used, with the number of their cells that are
+    /// not done.
+    pub cannot_run: BTreeMap<usize, usize>,
     /// One sentence per line of the ledgers that was skipped.
     pub warnings: Vec<String>,
 }
 
-/// Runs what the ledger of `options.out` lacks. When `interrupted` becomes true, cells in flight are finished and
-/// recorded.
+/// Runs what the ledger of `options.out` lacks. When `interrupted` becomes true, the running cells are finished
+/// and recorded.
 pub fn run(
     prepared: &Prepared,
     options: &RunOptions,
@@ -112,8 +113,7 @@ pub fn run(
     events(Event::Unrecorded { cells: unrecorded.count() });
     let plan = &prepared.plan;
     // Datasets of which the run includes a cell.
-    let included: BTreeSet<usize> =
-        options.part.cells(plan).into_iter().map(|index| plan.cells[index].dataset).collect();
+    let included: BTreeSet<usize> = options.part.cells(plan).map(|cell| cell.dataset).collect();
     let mut kept = kept_rows(prepared, &included, &known);
     let (before, shown) = description::write_plan(&options.out, prepared, &mut kept)?;
     provenance::repair(&options.out, &shown, &known)?;
@@ -156,7 +156,9 @@ fn kept_rows(prepared: &Prepared, included: &BTreeSet<usize>, known: &Ledger) ->
         let mut cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == dataset);
         included.contains(&dataset) && cells.any(|cell| known.is_done(&cell.cell))
     };
-    prepared.changed.iter().filter(|(dataset, _)| !is_begun(*dataset)).cloned().collect()
+    let mut kept = prepared.changed.clone();
+    kept.retain(|dataset, _| !is_begun(*dataset));
+    kept
 }
 
 /// The entry of a run that begins now in `runs` of the provenance.
@@ -166,7 +168,7 @@ fn provenance_entry(
     jobs: usize,
     threads: usize,
 ) -> Value {
-    let datasets = included.iter().filter(|&&index| prepared.sources[index].is_some());
+    let datasets = included.iter().filter(|&&index| prepared.sources[index].is_ok());
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "git": host::commit(),
@@ -189,20 +191,17 @@ fn count(
     prepared: &Prepared,
     options: &RunOptions,
     known: &Ledger,
-) -> (Tally, Vec<(String, usize)>) {
-    let plan = &prepared.plan;
-    let (mut tally, mut absent) = (Tally::default(), vec![0; plan.datasets.len()]);
-    for index in options.part.cells(plan) {
-        let cell = &plan.cells[index];
-        let status = known.status(&cell.cell);
-        let is_absent = prepared.sources[cell.dataset].is_none();
-        match status {
-            None | Some(Status::Skipped) if is_absent => absent[cell.dataset] += 1,
+) -> (Tally, BTreeMap<usize, usize>) {
+    let (mut tally, mut absent) = (Tally::default(), BTreeMap::new());
+    for cell in options.part.cells(&prepared.plan) {
+        match known.status(&cell.cell) {
+            None | Some(Status::Skipped) if prepared.sources[cell.dataset].is_err() => {
+                *absent.entry(cell.dataset).or_default() += 1;
+            }
             status => tally.add(status),
         }
     }
-    let rows = plan.datasets.iter().zip(absent).filter(|(_, cells)| *cells > 0);
-    (tally, rows.map(|(row, cells)| (row.name.clone(), cells)).collect())
+    (tally, absent)
 }
 
 /// The threads of a job.

@@ -1,11 +1,13 @@
 //! What a run still has to do, and when a job may start: as many run in parallel as fit into memory.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
+
+use indexmap::IndexMap;
 
 use super::job::Job;
 use super::{RunOptions, lock};
-use crate::ledger::{Ledger, PlannedCell, Status};
+use crate::ledger::{Ledger, PlannedCell};
 use crate::plan::{Prepared, cost};
 
 /// The cells a run still has to work on.
@@ -24,27 +26,24 @@ impl Todo {
     pub fn new(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Self {
         let plan = &prepared.plan;
         let mut todo = Self::default();
-        let mut jobs: HashMap<(usize, usize, Option<usize>), usize> = HashMap::new();
-        for index in options.part.cells(plan) {
-            let cell = &plan.cells[index];
-            let last = known.get(&cell.cell);
-            let is_settled = last.is_some_and(|record| match record.status {
-                Status::Ok => true,
-                Status::Failed => !options.retry_failed,
-                Status::Skipped => false,
-            });
-            if is_settled {
+        let mut jobs: IndexMap<(usize, usize, Option<&str>), Job> = IndexMap::new();
+        for cell in options.part.cells(plan) {
+            if known.is_settled(&cell.cell, options.retry_failed) {
                 todo.done += 1;
                 continue;
             }
             // Whether the data is here is a fact of this machine, so it is not recorded.
-            if prepared.sources[cell.dataset].is_none() {
+            if prepared.sources[cell.dataset].is_err() {
                 continue;
             }
             let estimate = cost::cell(prepared, cell);
             if estimate.bytes > options.memory {
-                let reason = too_large(estimate.bytes, options.memory);
+                let [needs, budget] = [estimate.bytes, options.memory].map(cost::size);
+                let reason = format!(
+                    "needs about {needs} of memory, more than the budget of {budget}; raise it with --memory"
+                );
                 // A reason that is recorded already is not recorded again.
+                let last = known.get(&cell.cell);
                 let is_known = last.is_some_and(|record| record.error.as_ref() == Some(&reason));
                 match is_known {
                     true => todo.done += 1,
@@ -55,16 +54,13 @@ impl Todo {
             todo.work += estimate.flops;
             // Networks share no kernel matrix, so several devices train them at the same time.
             let is_network = prepared.candidates[cell.method].entry.is_network;
-            let apart = (is_network && options.devices.len() > 1).then_some(index);
-            let at = *jobs.entry((cell.dataset, cell.split, apart)).or_insert_with(|| {
-                let (dataset, split) = (cell.dataset, cell.split);
-                todo.jobs.push(Job { dataset, split, ..Job::default() });
-                todo.jobs.len() - 1
-            });
-            let job = &mut todo.jobs[at];
+            let apart = (is_network && options.devices.len() > 1).then_some(cell.cell.as_str());
+            let job = jobs.entry((cell.dataset, cell.split, apart)).or_default();
+            job.dataset = cell.dataset;
             job.cells.push(cell.clone());
             job.bytes = job.bytes.max(estimate.bytes);
         }
+        todo.jobs = jobs.into_values().collect();
         todo
     }
 
@@ -72,14 +68,6 @@ impl Todo {
     pub fn open(&self) -> impl Iterator<Item = &PlannedCell> {
         self.jobs.iter().flat_map(|job| &job.cells)
     }
-}
-
-fn too_large(needs: f64, budget: f64) -> String {
-    format!(
-        "needs about {} of memory, more than the budget of {}; raise it with --memory",
-        cost::size(needs),
-        cost::size(budget)
-    )
 }
 
 /// Hands out jobs within a memory budget.

@@ -1,36 +1,35 @@
 //! Cells that another experiment's results hold already: reused, not run again. A folder may lack what is recorded of
 //! them.
 //!
-//! A cell's identity says all that its numbers depend on, and neither the experiment's name nor the
-//! method's label, so a record is as good in one results folder as in another.
+//! A cell's identity contains everything that its numbers depend on. The experiment's name and the method's label are
+//! not part of it, so a record is as good in one results folder as in another.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::RunOptions;
 use crate::error::Error;
 use crate::ledger::{
-    Embedding, Ledger, Plan, PlannedCell, Record, Status, TRACES, Writer, read_present, replace,
+    self, Embedding, Ledger, Plan, PlannedCell, Record, Status, Writer, read_present, replace,
 };
 use crate::plan::Prepared;
 use crate::spec::Recording;
 
-/// Adds to the ledger what the results folder `other` knows of cells of the plan and `known` lacks;
-/// says how many that were. Cells of which the experiment wants something recorded that `other` lacks are run.
+/// Adds to the ledger the finished cells of the plan that the results folder `other` has and `known` lacks, and gives
+/// their number. If `other` lacks a recording of a cell that the experiment asks for, the cell runs.
 pub(super) fn copy_cells(
     prepared: &Prepared,
     options: &RunOptions,
-    ledger: &mut Writer,
+    writer: &mut Writer,
     known: &mut Ledger,
     other: &Path,
 ) -> Result<usize, Error> {
     let theirs = Ledger::read(other)?;
     let mut reused = 0;
     let plan = &prepared.plan;
-    for index in options.part.cells(plan) {
-        let cell = &plan.cells[index];
+    for cell in options.part.cells(plan) {
         let record = theirs.get(&cell.cell).filter(|record| record.status == Status::Ok);
         let Some(record) = record.filter(|_| !known.is_done(&cell.cell)) else {
             continue;
@@ -38,9 +37,9 @@ pub(super) fn copy_cells(
         if lacks(plan, cell, other) {
             continue;
         }
-        for file in [trace_path(&cell.cell), Embedding::path(Path::new(""), &cell.cell)] {
-            if let Some(bytes) = read_present(&other.join(&file))? {
-                replace(&options.out.join(file), &bytes)?;
+        for path in [ledger::trace_path, Embedding::path] {
+            if let Some(bytes) = read_present(&path(other, &cell.cell))? {
+                replace(&path(&options.out, &cell.cell), &bytes)?;
             }
         }
         let record = Record {
@@ -48,7 +47,7 @@ pub(super) fn copy_cells(
             label: plan.methods[cell.method].label.clone(),
             ..record.clone()
         };
-        ledger.append(&record)?;
+        writer.append(&record)?;
         known.insert(record);
         reused += 1;
     }
@@ -71,18 +70,13 @@ pub(super) fn lacks(plan: &Plan, cell: &PlannedCell, dir: &Path) -> bool {
         || (wants(Recording::Embedding) && has_map && !Embedding::path(dir, &cell.cell).exists())
 }
 
-/// Where the trace of a cell lies in a results folder.
-pub(super) fn trace_path(cell: &str) -> PathBuf {
-    PathBuf::from(format!("{TRACES}/{cell}.jsonl"))
-}
-
-/// Whether the hypothesis of a network has a representation of its own.
+/// Whether the hypothesis of a network has its own representation.
 fn has_z(network: &Value) -> bool {
     network["hypothesis"] != "phi"
 }
 
 fn has_accuracies(dir: &Path, cell: &str) -> bool {
-    let text = fs::read_to_string(dir.join(trace_path(cell))).unwrap_or_default();
+    let text = fs::read_to_string(ledger::trace_path(dir, cell)).unwrap_or_default();
     let first: Option<Value> = text.lines().next().and_then(|row| serde_json::from_str(row).ok());
     first.is_some_and(|row| row["accuracy"].is_number())
 }

@@ -12,7 +12,7 @@ use super::queue::Queue;
 use super::worker::Worker;
 use super::{RunOptions, description, lock, thread_pool};
 use crate::error::Error;
-use crate::event::{Event, Events};
+use crate::event::{Ending, Event, Events};
 use crate::ledger::{Ledger, PlannedCell, Record, Selection, Status, provenance, replace};
 use crate::plan::{Kept, Prepared, cost};
 
@@ -155,7 +155,13 @@ impl Session<'_> {
             description::write_plan(&self.options.out, self.prepared, &mut state.kept)?;
         }
         self.list_run(&mut state)?;
-        (self.events)(Event::Cell { record: &record, work });
+        let ending = match (record.status, record.accuracy, record.fit_seconds) {
+            (Status::Ok, Some(accuracy), Some(seconds)) => Ending::Done { accuracy, seconds },
+            (Status::Skipped, ..) => Ending::Skipped,
+            _ => Ending::Failed(record.error.as_deref().unwrap_or("no reason")),
+        };
+        let place = self.prepared.plan.place(cell);
+        (self.events)(Event::Cell { cell: &cell.cell, place, work, ending });
         state.ledger.insert(record);
         Ok(())
     }
@@ -169,7 +175,7 @@ impl Session<'_> {
         provenance::add_run(&self.options.out, self.options.part.name(), &plan, entry)
     }
 
-    /// What a cell was to continue from is of no use once it is recorded. Most cells have no such files.
+    /// Removes the files that an interrupted training of a cell continues from. Most cells have none.
     fn remove_checkpoint(&self, cell: &str) {
         for ending in ["safetensors", "part", "head.safetensors", "head.part"] {
             let path = self.options.checkpoints().join(format!("{cell}.{ending}"));

@@ -1,4 +1,4 @@
-//! Jobs in child processes, so that a cell that hangs or dies takes nothing with it.
+//! Jobs in child processes, so that a cell that hangs or dies stops no other cell.
 //!
 //! A child is this program again, started with the command `worker`. It reads one job per line from its standard
 //! input and writes one event per line to its standard output. Only the process that started it writes to the
@@ -51,7 +51,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Sends a job to the child, and removes the cells that end. The first that the child loses is the last of them.
+    /// Sends a job to the child and removes the cells that end from it, up to the first that the child loses.
     fn send(&mut self, left: &mut Job, emit: Emit<'_>) -> Result<(), Stop> {
         let mut child = match self.child.take() {
             Some(child) => child,
@@ -190,7 +190,7 @@ pub fn serve() -> io::Result<()> {
                 Some((_, prepared)) => Ok(prepared),
                 None => load(&experiment, job.dataset, &store),
             };
-            // Whoever started this process starts another one after an error.
+            // The process that started this one starts another one after an error.
             let prepared = match loaded.and_then(|prepared| check(prepared, &mut job)) {
                 Ok(prepared) => prepared,
                 Err(reason) => return answer(Err(reason)),
@@ -205,8 +205,8 @@ pub fn serve() -> io::Result<()> {
     })
 }
 
-/// Lines of standard input. Its end means that the process that started this one is gone, so nobody needs the cell in
-/// flight.
+/// Lines of standard input. Its end means that the process that started this one is gone, so nobody needs the
+/// running cell.
 fn listen() -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -228,7 +228,7 @@ fn load(experiment: &Experiment, dataset: usize, store: &Store) -> Result<Prepar
 
 /// Makes sure that the cells of a job are in this process's plan, which has one dataset only.
 fn check(prepared: Prepared, job: &mut Job) -> Result<Prepared, String> {
-    if prepared.sources[0].is_none() {
+    if prepared.sources[0].is_err() {
         return Err("the data is no longer on this machine".to_owned());
     }
     job.cells.iter_mut().for_each(|cell| cell.dataset = 0);

@@ -1,8 +1,8 @@
 //! Slurm: an experiment as job arrays of shards.
 //!
-//! No process stays up: a submission writes a script per array into `slurm/` of the results folder, gives it to
-//! `sbatch` and notes the job in `slurm/jobs.json`. Each task runs one shard into its own ledger. [`Left`] says which
-//! shards have cells left, from the ledgers and the queue; submitting again submits just these.
+//! No process has to keep running: a submission writes a script per array into `slurm/` of the results folder, gives it to
+//! `sbatch` and notes the job in `slurm/jobs.json`. Each task runs one shard into its own ledger. [`Left`] finds the
+//! shards that have cells left, from the ledgers and the queue; submitting again submits just these.
 
 mod queue;
 mod script;
@@ -12,8 +12,8 @@ pub use script::{Submission, array_list, quoted};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::{Ledger, Plan, Status};
-use crate::plan::{Part, Prepared, estimate, shard_numbers};
+use crate::ledger::{Ledger, Plan, PlannedCell};
+use crate::plan::{Filter, Prepared, estimate, with_shard};
 use crate::spec::{Resources, Slurm};
 
 /// Folder of scripts, logs and jobs in a results folder.
@@ -62,8 +62,8 @@ fn memory(prepared: &Prepared, methods: &[usize], resources: &Resources) -> u64 
     if let Some(given) = resources.memory.as_deref().and_then(mebibytes) {
         return given;
     }
-    let cells = methods.iter().map(|&index| estimate(prepared, None, Some(index)).bytes);
-    let cell = cells.fold(0.0, f64::max);
+    let cells = prepared.plan.cells.iter().filter(|cell| methods.contains(&cell.method));
+    let cell = estimate(prepared, cells).bytes;
     let data: usize =
         (prepared.sources.iter().flatten()).map(|source| source.dataset.x.len()).sum();
     let cpus = f64::from(resources.cpus.unwrap_or(1));
@@ -112,21 +112,17 @@ pub struct Left<'a> {
 }
 
 impl Left<'_> {
-    /// Of an array in so many `shards`, those with cells left that neither wait nor run.
+    /// The shards of an array that have cells left and neither wait nor run, out of this number of `shards`.
     pub fn shards(&self, only: &[String], shards: usize) -> BTreeSet<usize> {
-        let is_left = |index: usize| match self.known.status(&self.plan.cells[index].cell) {
-            Some(Status::Ok) => false,
-            Some(Status::Failed) => self.retry_failed,
-            // The reason of a skip may be gone, such as too small a budget of memory; `run` tries again, too.
-            Some(Status::Skipped) | None => self.can_run[self.plan.cells[index].dataset],
+        let is_left = |cell: &PlannedCell| {
+            self.can_run[cell.dataset] && !self.known.is_settled(&cell.cell, self.retry_failed)
         };
         let jobs = self.jobs.jobs.iter().filter(|job| job.shards == shards && job.only == only);
         let is_queued = |shard| jobs.clone().any(|job| self.queue.state(&job.job, shard).is_some());
-        let only = only.iter().filter_map(|only| only.parse().ok()).collect();
-        let cells = Part { only, shard: None }.cells(self.plan).into_iter();
-        let numbers = shard_numbers(self.plan, shards);
-        let left: BTreeSet<_> =
-            cells.filter(|&index| is_left(index)).map(|index| numbers[index]).collect();
+        let only: Vec<Filter> = only.iter().filter_map(|only| only.parse().ok()).collect();
+        let left = with_shard(self.plan, shards)
+            .filter(|(_, cell)| Filter::keep(&only, self.plan, cell) && is_left(cell));
+        let left: BTreeSet<usize> = left.map(|(shard, _)| shard).collect();
         left.into_iter().filter(|&shard| !is_queued(shard)).collect()
     }
 

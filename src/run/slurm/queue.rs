@@ -63,7 +63,7 @@ impl Queue {
     }
 
     /// How tasks of `jobs` ended; nothing on a cluster without an accounting database. Such clusters are common, and
-    /// the ledgers say what matters.
+    /// the ledgers contain what matters.
     pub fn ended(jobs: &[Job]) -> Self {
         let numbers: Vec<&str> = jobs.iter().map(|job| job.job.as_str()).collect();
         let jobs = format!("--jobs={}", numbers.join(","));

@@ -1,4 +1,4 @@
-//! The scripts that are handed to `sbatch`, written to be read.
+//! The scripts for `sbatch`, written for people to read.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ pub struct Submission {
 
 impl Submission {
     /// The script of an array. Slurm asks the program to end two minutes before the time is up; it then finishes the
-    /// cells in flight and leaves the rest to the next submission. What Slurm grants is for the whole process, which
-    /// needs some memory besides its matrices. A cell that dies because memory runs out must not end its shard.
+    /// running cells and leaves the rest to the next submission. What Slurm grants is for the whole process, which
+    /// needs memory for more than its matrices. A cell that dies because memory runs out must not end its shard.
     pub fn array(&self, array: &Array) -> String {
         let Self { experiment, max_parallel, .. } = self;
         let Array { shards, tasks, resources, memory, .. } = array;
@@ -94,7 +94,7 @@ impl Submission {
         )
     }
 
-    /// What the site wants: partition and the like, then, below an empty line, modules and lines of shell.
+    /// Options of the site, such as the partition. Then, below an empty line, modules and lines of shell.
     fn site(&self) -> String {
         let slurm = &self.slurm;
         let options = slurm.options.iter().map(|option| match option.split_once('=') {

@@ -30,8 +30,8 @@ pub(super) fn printable(text: &str) -> String {
 }
 
 /// "`a`", or "one of `a`, `b`", or "none".
-pub(super) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.into_iter().map(name_of).collect();
+pub(super) fn one_of(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let names: Vec<_> = names.into_iter().map(|name| name_of(name.as_ref())).collect();
     match names.as_slice() {
         [] => "none".into(),
         [only] => only.clone(),

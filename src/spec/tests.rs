@@ -70,7 +70,7 @@ fn a_sound_spec_becomes_an_experiment() {
 fn parameters_come_in_one_normal_form() {
     let methods = sound(SOUND).experiment.methods;
     assert_eq!(json!(methods[0].fixed), json!({"c": 1.0}));
-    assert_eq!(methods[1].label.as_deref(), Some("TWSVM"));
+    assert_eq!(methods[1].label, "TWSVM");
     assert_eq!(json!(methods[1].fixed), json!({"c": 1.0, "r": 0.1, "scheme": "ovr"}));
     assert_eq!(json!(methods[2].fixed), json!({"graph": {"neighbours": 7}}));
     let tuned = json!([

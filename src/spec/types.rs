@@ -157,8 +157,8 @@ pub enum Protocol {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MethodSpec {
     pub method: String,
-    /// Name in tables; the method's title if left out. Always present once loaded.
-    pub label: Option<String>,
+    /// Name in tables.
+    pub label: String,
     /// Parameters with a single value, as JSON.
     pub fixed: Map<String, Value>,
     /// Parameters to be tuned: name and the values to try, ranges already expanded.

@@ -84,20 +84,14 @@ impl<'a> Resolver<'a> {
     }
 
     fn datasets(&mut self) -> Vec<DatasetSpec> {
-        let mut datasets = Vec::new();
-        let mut places: HashMap<String, Place> = HashMap::new();
+        let (mut datasets, mut names) = (Vec::new(), HashMap::new());
         for entry in self.entries("datasets") {
             let is_own = entry.name == FILES;
             let at = self.place(&entry, if is_own { &["name"] } else { &[] });
             match dataset(&entry) {
                 Ok(dataset) => {
-                    let name = dataset.name();
-                    if let Some(&first) = places.get(&name) {
-                        let help = is_own.then(|| "give one of them another `name`".to_owned());
-                        let problem = same_name("datasets are called", &name, at, first);
-                        self.problems.push(problem.help(help));
-                    }
-                    places.entry(name).or_insert(at);
+                    let help = is_own.then_some("give one of them another `name`");
+                    self.claim(&mut names, dataset.name(), at, "datasets are called", help);
                     datasets.push(dataset);
                 }
                 Err(error) => {
@@ -111,19 +105,16 @@ impl<'a> Resolver<'a> {
 
     /// The method entries, and the points of those without problems.
     fn methods(&mut self) -> (Vec<MethodSpec>, Vec<Candidates>) {
-        let mut specs: Vec<MethodSpec> = Vec::new();
-        let mut places: HashMap<String, Place> = HashMap::new();
+        let (mut specs, mut names) = (Vec::new(), HashMap::new());
         let mut known: Vec<(Place, String, Candidates)> = Vec::new();
         for entry in self.entries("methods") {
             let (at, label_at) = (self.place(&entry, &[]), self.place(&entry, &[LABEL]));
             let (spec, points) = self.method(&entry);
             let is_same =
                 |other: &Candidates| points.as_ref().is_some_and(|own| own.is_same(other));
-            if let Some(&first) = places.get(&spec.label) {
-                let help = "give one of them a `label` of its own".to_owned();
-                let problem = same_name("methods are labelled", &spec.label, label_at, first);
-                self.problems.push(problem.help(help));
-            } else if let Some((first, theirs, _)) = known.iter().find(|(.., other)| is_same(other))
+            let (label, help) = (spec.label.clone(), "give one of them a `label` of its own");
+            if self.claim(&mut names, label, label_at, "methods are labelled", Some(help))
+                && let Some((first, theirs, _)) = known.iter().find(|(.., other)| is_same(other))
             {
                 // Its cells would be the same cells under any label.
                 let message = format!(
@@ -135,11 +126,29 @@ impl<'a> Resolver<'a> {
                 let help = "remove one of the two or change a parameter".to_owned();
                 self.problems.push(problem.help(help));
             }
-            places.entry(spec.label.clone()).or_insert(label_at);
             known.extend(points.map(|points| (at, spec.label.clone(), points)));
             specs.push(spec);
         }
         (specs, known.into_iter().map(|(.., points)| points).collect())
+    }
+
+    /// Gives a name to the entry at `at`, unless another has it; `are` is "datasets are called" or alike.
+    fn claim(
+        &mut self,
+        names: &mut HashMap<String, Place>,
+        name: String,
+        at: Place,
+        are: &str,
+        help: Option<&str>,
+    ) -> bool {
+        let Some(&first) = names.get(&name) else {
+            names.insert(name, at);
+            return true;
+        };
+        let message = format!("two {are} {}, the first in line {}", name_of(&name), first.line);
+        let problem = Problem::new(at, message).also(first, "first named here");
+        self.problems.push(problem.help(help.map(str::to_owned)));
+        false
     }
 
     /// Refuses a table that the paper does not have.
@@ -222,12 +231,6 @@ fn names(methods: &[MethodSpec]) -> impl Iterator<Item = &str> {
 
 fn labels<'a>(methods: impl IntoIterator<Item = &'a MethodSpec>) -> impl Iterator<Item = &'a str> {
     methods.into_iter().map(|method| method.label.as_str())
-}
-
-/// Two entries of one name; `are` is "datasets are called" or alike.
-fn same_name(are: &str, name: &str, at: Place, first: Place) -> Problem {
-    let message = format!("two {are} {}, the first in line {}", name_of(name), first.line);
-    Problem::new(at, message).also(first, "first named here")
 }
 
 fn dataset(entry: &Entry<'_>) -> Result<DatasetSpec, serde_json::Error> {

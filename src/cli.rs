@@ -7,7 +7,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use npsvcpp::plan::{Filter, Shard};
-use npsvcpp::run::slurm::check;
+use npsvcpp::spec::{Resources, slurm_option};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -165,21 +165,13 @@ pub struct SubmitArgs {
     /// Tasks of an array that run at the same time.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_parallel: u32,
-    /// Longest time of a task, such as 4:00:00; the program is asked to end two minutes before.
-    #[arg(long, value_name = "TIME", value_parser = |text: &str| check("time", text))]
-    pub time: Option<String>,
-    /// Memory of a task, such as 8G [default: estimated].
-    #[arg(long, value_name = "SIZE", value_parser = |text: &str| check("memory", text))]
-    pub memory: Option<String>,
-    /// Cores of a task [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub cpus: Option<u32>,
-    /// Graphics processors of a task, such as 1 or a100:2.
-    #[arg(long, value_name = "GPUS", value_parser = |text: &str| check("gpus", text))]
-    pub gpus: Option<String>,
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| check("partition", text))]
+    #[command(flatten)]
+    pub task: Resources,
+    /// The partition [default: the spec's or the cluster's].
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| slurm_option("partition", text))]
     pub partition: Option<String>,
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| check("account", text))]
+    /// The account that is charged.
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| slurm_option("account", text))]
     pub account: Option<String>,
     /// Submit shards with failed cells, too, and run these cells again.
     #[arg(long)]
@@ -249,20 +241,16 @@ fn parse_device(text: &str) -> Result<String, String> {
 
 /// `8GB`, `500MB`, `2GiB` or plain bytes.
 fn parse_size(text: &str) -> Result<u64, String> {
+    const UNITS: [&str; 7] = ["", "k", "m", "g", "ki", "mi", "gi"];
+    const BYTES: [f64; 7] = [1.0, 1e3, 1e6, 1e9, 1024.0, 1_048_576.0, 1_073_741_824.0];
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
-        "" => 1.0,
-        "k" => 1e3,
-        "m" => 1e6,
-        "g" => 1e9,
-        "ki" => 1024.0,
-        "mi" => 1024.0 * 1024.0,
-        "gi" => 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(format!("unknown unit `{}`, expected KB, MB, GB or GiB", unit.trim())),
-    };
-    let bytes = number.parse::<f64>().map(|number| number * factor);
-    match bytes {
+    let (number, unit) = (&text[..digits], text[digits..].trim());
+    let lower = unit.to_ascii_lowercase();
+    let unit = UNITS
+        .iter()
+        .position(|known| *known == lower.trim_end_matches('b'))
+        .ok_or_else(|| format!("unknown unit `{unit}`, expected KB, MB, GB or GiB"))?;
+    match number.parse::<f64>().map(|number| number * BYTES[unit]) {
         Ok(bytes) if (1.0..1e18).contains(&bytes) => Ok(bytes as u64),
         _ => Err(format!("`{number}` is not a size, expected a number such as 8GB")),
     }

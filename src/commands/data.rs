@@ -22,10 +22,10 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Exit, Failure> {
     let mut act = |name: &str| match action {
         DataAction::Fetch(_) => {
             let (_, files) = store.fetch(name, &mut progress)?;
-            Ok(match registry::find(name)?.is_embedded() {
-                true => IN_PROGRAM.to_owned(),
-                false if files == 0 => "already here, verified".to_owned(),
-                false => format!("downloaded and verified {}", counted(files, "file")),
+            Ok(match files {
+                _ if registry::find(name)?.is_embedded() => IN_PROGRAM.to_owned(),
+                0 => "already here, verified".to_owned(),
+                _ => format!("downloaded and verified {}", counted(files, "file")),
             })
         }
         DataAction::Verify(_) => store.verify(name).map(|dataset| verified(&dataset)),

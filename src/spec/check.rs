@@ -243,9 +243,8 @@ impl<'a> Checker<'a> {
     fn subject(&self) -> String {
         let (mut phrase, steps) = match self.path.as_slice() {
             [] => return "the spec".into(),
-            [Step::Key("methods" | "datasets"), Step::Index(_), Step::Key(owner), inner @ ..] => {
-                (name_of(owner), inner)
-            }
+            // A method or dataset.
+            [_, Step::Index(_), Step::Key(owner), inner @ ..] => (name_of(owner), inner),
             steps => (String::new(), steps),
         };
         let mut keys: Vec<&str> = Vec::new();

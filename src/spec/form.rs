@@ -103,6 +103,11 @@ impl Form {
         keys.first().filter(|(name, _)| keys.len() == 1 && required == &[name.as_str()])
     }
 
+    /// The form of what stands at a path of keys.
+    pub fn at(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |form, key| form.of_type("object")?.key(key))
+    }
+
     /// The type called `name`, if values may have it.
     pub fn of_type(&self, name: &str) -> Option<&Type> {
         self.types.iter().find(|of| of.name == name)

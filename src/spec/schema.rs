@@ -28,6 +28,17 @@ pub(super) static FORM: LazyLock<Form> = LazyLock::new(|| {
     Form::of(&schema, schema["$defs"].as_object().expect("the schema has definitions"))
 });
 
+/// A value of the key `slurm` or of its `task`, if the schema allows it; else what it expects.
+pub fn slurm_option(key: &str, text: &str) -> Result<String, String> {
+    let form = FORM.at(&["slurm", key]).or_else(|| FORM.at(&["slurm", "task", key]));
+    let form = form.ok_or_else(|| format!("no key `{key}`"))?;
+    match form.of_type("string").is_some_and(|string| string.admits(text)) {
+        true => Ok(text.to_owned()),
+        // A spec needs quotes around what YAML would read as a number.
+        false => Err(format!("expected {}", form.expected().trim_end_matches(", in quotes"))),
+    }
+}
+
 /// The JSON schema of a spec.
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();

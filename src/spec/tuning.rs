@@ -2,6 +2,7 @@
 
 use super::axis::{self, Axis, NO_STEP};
 use super::candidates::Candidates;
+use super::form::Form;
 use super::node::Kind;
 use super::phrase::name_of;
 use super::problem::Problem;
@@ -23,12 +24,11 @@ impl Resolver<'_> {
         let before = self.problems.len();
         let search = &self.value["select"]["search"];
         let search: Search = Deserialize::deserialize(search).unwrap_or_default();
-        let parameters = FORM.of_type("object").and_then(|spec| spec.keys["methods"].list());
-        let parameters = parameters.and_then(|list| list.items.variants[entry.name].as_ref());
-        let parameters = parameters.and_then(|form| form.of_type("object"));
+        let methods = FORM.at(&["methods"]).and_then(Form::list);
+        let form = methods.and_then(|methods| methods.items.variants[entry.name].as_ref());
         let mut axes: Vec<(&str, Axis<'_>)> = Vec::new();
         for (name, value) in entry.options.as_object().into_iter().flatten() {
-            let form = parameters.and_then(|known| known.key(name)).expect("a known parameter");
+            let form = form.and_then(|form| form.at(&[name])).expect("a known parameter");
             match Axis::of(value, form, search) {
                 _ if name == LABEL => {
                     spec.label = value.as_str().map_or(spec.label, str::to_owned);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 use npsvc::params::Range;
 use npsvc::{Kernel, Shape, Storage};
 
+use super::schema::slurm_option;
 use crate::data::{DatasetSpec, Splits};
 use crate::methods::{is_default, spec_parameters};
 
@@ -366,28 +368,31 @@ pub struct Slurm {
     pub methods: BTreeMap<String, Resources>,
 }
 
-/// What a task of a job array gets.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+/// What a task of a job array gets. These are options of `npsvcpp submit`, too.
+#[derive(Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resources {
-    /// Longest time, such as `4:00:00` or `1-12`; the partition's default if left out.
+    /// Longest time of a task, such as `4:00:00`; the program is asked to end two minutes before.
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| slurm_option("time", text))]
     #[schemars(
         regex(pattern = r"^[0-9]+(-[0-9]+)?(:[0-9]+){0,2}$"),
         extend("patternErrorMessage" = "a time as Slurm writes it, such as `30` (minutes), `4:00:00` or `1-12`, in quotes")
     )]
     pub time: Option<String>,
-    /// Memory, such as `8G`; estimated if left out.
+    /// Memory of a task, such as `8G`; estimated if left out.
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| slurm_option("memory", text))]
     #[schemars(
         regex(pattern = r"^[1-9][0-9]{0,11}[KMGT]?$"),
         extend("patternErrorMessage" = "a size as Slurm writes it, such as `500M` or `8G`")
     )]
     pub memory: Option<String>,
-    /// Cores; 1 if left out.
+    /// Cores of a task; 1 if left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     #[schemars(range(min = 1, max = 4096))]
     pub cpus: Option<u32>,
-    /// Graphics processors, such as `1` or `a100:2`.
+    /// Graphics processors of a task, such as `1` or `a100:2`.
+    #[arg(long, value_name = "GPUS", value_parser = |text: &str| slurm_option("gpus", text))]
     #[schemars(
         regex(pattern = r"^[A-Za-z0-9._-]+(:[0-9]+)?$"),
         extend("patternErrorMessage" = "a number or a kind and a number, such as `a100:2`, in quotes")

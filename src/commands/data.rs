@@ -10,8 +10,8 @@ use crate::cli::DataAction;
 use crate::output::show;
 use crate::progress::Display;
 
-/// One line per dataset that is named, or per dataset of all. One failure does not keep the others from being
-/// tried: unavailable datasets make the ending incomplete, bad ones are errors.
+/// Prints a line per named dataset, or per dataset if none is named. After a failure the others are still tried.
+/// Unavailable datasets make the ending incomplete, bad ones are errors.
 pub fn data(action: &DataAction, quiet: bool) -> Result<Exit, Failure> {
     let (DataAction::Fetch(wanted) | DataAction::Verify(wanted) | DataAction::Path(wanted)) =
         action;

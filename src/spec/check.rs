@@ -93,7 +93,7 @@ impl<'a> Checker<'a> {
         let variant = form.variants.get(text);
         let options = variant.map(|content| content.as_ref()?.of_type("object"));
         match (options, form.of_type("string")) {
-            // The name alone stands for the variant with default options.
+            // The name alone means the variant with default options.
             (Some(Some(options)), _) => {
                 let map = |checker: &mut Self| checker.map(node.at, &[], options);
                 json!({text: self.below(Step::Key(text), map)})

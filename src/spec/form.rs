@@ -103,7 +103,7 @@ impl Form {
         keys.first().filter(|(name, _)| keys.len() == 1 && required == &[name.as_str()])
     }
 
-    /// The form of what stands at a path of keys.
+    /// The form of the value at a path of keys.
     pub fn at(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |form, key| form.of_type("object")?.key(key))
     }
@@ -126,8 +126,8 @@ impl Form {
         self.tuned.is_some()
     }
 
-    /// In words: "a number above 0 or `mean-squared-distance`". That a list or a range would do as well for a
-    /// parameter only distracts from a wrong value.
+    /// In words: "a number above 0 or `mean-squared-distance`". That a parameter could be a list or a range
+    /// is left out: it only distracts from a wrong value.
     pub fn expected(&self) -> String {
         let types = self.types.iter().filter_map(Type::in_words);
         let names = (!self.variants.is_empty()).then(|| one_of(self.variants.keys()));

@@ -12,7 +12,7 @@ use serde_saphyr::{
 use super::phrase::printable;
 use super::problem::{Place, Problem};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub kind: Kind,
@@ -68,9 +68,10 @@ pub(super) fn parse(text: &str) -> Result<Node, Box<Problem>> {
         .map_err(|error| Box::new(syntax(text, &error)))
 }
 
-/// The limits on depth, aliases and size are those of the parser.
+/// The limits on depth and size are those of the parser, far above any experiment.
 fn options() -> Options {
     serde_saphyr::options! {
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 100_000 },
         // A streamed map hands on every entry under this policy, so that both places are known.
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         emit_comments: false,
@@ -173,7 +174,7 @@ impl<'de> Visitor<'de> for Anything {
         let mut entries = Vec::new();
         while let Some((key, mut value)) = map.next_entry::<Spanned<String>, Node>()? {
             let key_at = Place::from(key.defined);
-            // Nothing at all stands after the colon: the key is what can be pointed at.
+            // There is nothing after the colon, so the message points at the key.
             if matches!(value.kind, Kind::Null) && value.at.length == 0 {
                 value.at = key_at;
             }

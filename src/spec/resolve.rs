@@ -77,7 +77,7 @@ impl<'a> Resolver<'a> {
         self.text.place(&[&[entry.list, &entry.index], option].concat())
     }
 
-    /// Whether all methods are known, so that one can say which are not.
+    /// Whether all methods are known, so that a name can be called unknown.
     fn has_all_methods(&self) -> bool {
         let methods = self.value["methods"].as_array();
         methods.is_none_or(|methods| methods.iter().all(Value::is_object))
@@ -112,7 +112,7 @@ impl<'a> Resolver<'a> {
             let (spec, points) = self.method(&entry);
             let is_same =
                 |other: &Candidates| points.as_ref().is_some_and(|own| own.is_same(other));
-            let (label, help) = (spec.label.clone(), "give one of them a `label` of its own");
+            let (label, help) = (spec.label.clone(), "give one of them another `label`");
             if self.claim(&mut names, label, label_at, "methods are labelled", Some(help))
                 && let Some((first, theirs, _)) = known.iter().find(|(.., other)| is_same(other))
             {
@@ -161,7 +161,7 @@ impl<'a> Resolver<'a> {
         let known: Vec<&str> = tables.filter(|name| name.parse::<u32>().is_ok()).collect();
         if !known.contains(&table.to_string().as_str()) {
             let message = format!(
-                "`reproduces.table` is {table}, which is no table of the paper known here, expected {}",
+                "`reproduces.table` is {table}, which is not a known table of the paper, expected {}",
                 one_of(known)
             );
             self.problems.push(self.text.problem(&["reproduces", "table"], message, None));
@@ -196,7 +196,7 @@ impl<'a> Resolver<'a> {
         None
     }
 
-    /// Every method that is to be submitted apart is one of the experiment's.
+    /// Refuses resources for a method that the experiment does not have.
     fn check_slurm(&mut self, methods: &[MethodSpec]) {
         let named = self.text.root.get("slurm").and_then(|slurm| slurm.get("methods"));
         let entries = named.filter(|_| self.has_all_methods()).map_or(&[][..], Node::entries);
@@ -217,8 +217,9 @@ impl<'a> Resolver<'a> {
         methods: &[MethodSpec],
     ) {
         let (found, expected) = (name_of(name), one_of(known));
-        let message =
-            format!("{clause} {found}, which is no method of this experiment, expected {expected}");
+        let message = format!(
+            "{clause} {found}, which is not a method of this experiment, expected {expected}"
+        );
         // Of a name and a label that are equally close, the name.
         let meant = closest(name, names(methods).chain(labels(methods)));
         self.problems.push(Problem::new(at, message).help(meant.map(did_you_mean)));

@@ -17,7 +17,7 @@ use super::{DatasetOptions, FilesSpec};
 use crate::data::registry;
 use crate::methods::{Entry, METHODS};
 
-/// The entry for data of one's own.
+/// The entry for the user's own data.
 pub(super) const FILES: &str = "files";
 /// The parameter that every method takes.
 pub(super) const LABEL: &str = "label";
@@ -60,7 +60,7 @@ pub fn schema_text() -> String {
     format!("{:#}\n", schema())
 }
 
-/// An entry with options. That its name alone will do is added by [`allow_bare_names`].
+/// An entry with options. [`allow_bare_names`] adds that its name alone is enough.
 fn named(name: &str, title: &str, about: &str, options: Value) -> Value {
     json!({
         "type": "object",

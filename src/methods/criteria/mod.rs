@@ -23,7 +23,7 @@ use npsvc::{BadParameter, MethodInfo, Scheme, Shape};
 
 use super::{Cost, Text};
 
-/// What a build without libtorch says of these methods.
+/// Why a build without libtorch cannot train these methods.
 pub const NEEDS_DEEP: &str = "needs a program built with `--features deep`";
 
 /// The parameters of a criterion as a spec writes them.

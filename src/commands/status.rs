@@ -56,7 +56,10 @@ fn jobs(folder: &Path, plan: &Plan, known: &Ledger) -> Result<(), Error> {
     };
     let queue = match Queue::now() {
         Ok(queue) => queue,
-        Err(error) => return Ok(show!("slurm: no answer from squeue ({error})")),
+        Err(error) => {
+            show!("slurm: no answer from squeue ({error})");
+            return Ok(());
+        }
     };
     let states = queue.states(&jobs.jobs).into_iter();
     let states: Vec<String> = states.map(|(state, tasks)| format!("{tasks} {state}")).collect();

@@ -147,10 +147,9 @@ fn range() -> Value {
 /// Lets the bare name of a variant stand for the variant with default options.
 fn allow_bare_names(schema: &mut Schema, definitions: &Map<String, Value>) {
     if let Some(Value::Array(variants)) = schema.get_mut("oneOf") {
-        let known: Vec<&Value> = variants.iter().map(|variant| &variant["const"]).collect();
         let bare = variants.iter().filter_map(|variant| bare(variant, definitions));
-        let bare = bare.filter(|bare| !known.contains(&&bare["const"]));
-        let bare: Vec<Value> = bare.collect();
+        let is_new = |bare: &Value| variants.iter().all(|known| known["const"] != bare["const"]);
+        let bare: Vec<Value> = bare.filter(is_new).collect();
         variants.splice(0..0, bare);
     }
 }

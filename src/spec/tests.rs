@@ -197,6 +197,22 @@ fn a_key_given_three_times_is_reported_twice_with_both_places() {
     assert!(error.problems()[1].message.contains("first in line 1"));
 }
 
+#[test]
+fn options_of_slurm_are_checked_by_the_patterns_of_the_schema() {
+    for (key, good, bad) in [
+        ("time", "1-12:30", "soon"),
+        ("memory", "8G", "lots"),
+        ("gpus", "a100:2", "two words"),
+        ("partition", "short,long", "a b"),
+        ("account", "lab", "-x"),
+    ] {
+        assert_eq!(slurm_option(key, good), Ok(good.to_owned()), "{key}");
+        assert!(slurm_option(key, bad).is_err(), "{key}");
+    }
+    assert!(slurm_option("time", "soon").unwrap_err().contains("a time as Slurm writes it"));
+    assert!(slurm_option("nothing", "x").is_err());
+}
+
 /// Whatever the text, the answer is an experiment or problems that can be shown.
 fn is_answered(text: &str) {
     if let Err(error) = parse(text, "x.yaml") {

@@ -141,20 +141,4 @@ mod tests {
         assert_eq!(mebibytes("8X"), None);
         assert_eq!(mebibytes("999999999999999T"), None);
     }
-
-    #[test]
-    fn options_are_checked_by_the_patterns_of_the_spec() {
-        for (key, good, bad) in [
-            ("time", "1-12:30", "soon"),
-            ("memory", "8G", "lots"),
-            ("gpus", "a100:2", "two words"),
-            ("partition", "short,long", "a b"),
-            ("account", "lab", "-x"),
-        ] {
-            assert_eq!(check(key, good), Ok(good.to_owned()), "{key}");
-            assert!(check(key, bad).is_err(), "{key}");
-        }
-        assert!(check("time", "soon").unwrap_err().contains("a time as Slurm writes it"));
-        assert!(check("nothing", "x").is_err());
-    }
 }

@@ -7,7 +7,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use npsvcpp::plan::{Filter, Shard};
-use npsvcpp::run::slurm::check;
+use npsvcpp::spec::{Resources, slurm_option};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -70,7 +70,7 @@ pub enum Command {
         /// Results folders of one experiment.
         #[arg(required = true, value_name = "DIR")]
         folders: Vec<PathBuf>,
-        /// Folder of the merged ledger [default: the first folder].
+        /// Write the merged ledger to this folder [default: the first folder].
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
@@ -97,18 +97,18 @@ pub struct RunArgs {
     /// Experiment specs.
     #[arg(required = true, value_name = "SPEC")]
     pub specs: Vec<PathBuf>,
-    /// Results folder; with several specs, one folder per spec below it [default: results/<name>].
+    /// Write results to this folder; with several specs, to one folder per spec below it [default: results/<name>].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Splits to work on in parallel [default: as many as there are cores].
+    /// Work on this many splits in parallel [default: the number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// Threads per job [default: the cores divided by the jobs].
+    /// Use this many threads per job [default: the cores divided by the jobs].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Memory all jobs may use together, such as 8GB [default: 4/5 of what is available].
+    /// Limit the memory of all jobs together, such as 8GB [default: 4/5 of what is available].
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Run only a part of the plan: dataset=NAME, method=NAME or split=NUMBER; repeatable, the same key
@@ -141,50 +141,43 @@ pub struct RunArgs {
     /// Train networks on cpu or cuda:N; each of several devices has its own worker process.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',', value_parser = parse_device, default_value = "cpu")]
     pub device: Vec<String>,
-    /// Longest time a cell may take, such as 90s or 2h; one that takes longer fails. Implies --isolate.
+    /// Limit the time of a cell, such as 90s or 2h; one that takes longer fails. Implies --isolate.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub cell_timeout: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
 pub struct SubmitArgs {
-    /// Experiment spec; its key `slurm` holds the options of the site.
+    /// Experiment spec; its key `slurm` holds the options of the cluster.
     #[arg(value_name = "SPEC")]
     pub spec: PathBuf,
-    /// Submit to Slurm, by sbatch.
+    /// Submit to Slurm with sbatch.
     #[arg(long, required = true)]
     pub slurm: bool,
-    /// Results folder [default: results/<name>].
+    /// Write results to this folder [default: results/<name>].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Shards [default: as many as last time, else one per split of each dataset, at most 100].
+    /// Divide the plan into this many shards [default: as many as last time, else one per split of each dataset, at most
+    /// 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub array: Option<u32>,
-    /// Tasks of an array that run at the same time.
+    /// Run at most this many tasks of an array at the same time.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_parallel: u32,
-    /// Longest time of a task, such as 4:00:00; the program is asked to end two minutes before.
-    #[arg(long, value_name = "TIME", value_parser = |text: &str| check("time", text))]
-    pub time: Option<String>,
-    /// Memory of a task, such as 8G [default: estimated].
-    #[arg(long, value_name = "SIZE", value_parser = |text: &str| check("memory", text))]
-    pub memory: Option<String>,
-    /// Cores of a task [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub cpus: Option<u32>,
-    /// Graphics processors of a task, such as 1 or a100:2.
-    #[arg(long, value_name = "GPUS", value_parser = |text: &str| check("gpus", text))]
-    pub gpus: Option<String>,
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| check("partition", text))]
+    #[command(flatten)]
+    pub task: Resources,
+    /// Submit to this partition [default: the spec's or the cluster's].
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| slurm_option("partition", text))]
     pub partition: Option<String>,
-    #[arg(long, value_name = "NAME", value_parser = |text: &str| check("account", text))]
+    /// Charge this account [default: the spec's or the cluster's].
+    #[arg(long, value_name = "NAME", value_parser = |text: &str| slurm_option("account", text))]
     pub account: Option<String>,
     /// Submit shards with failed cells, too, and run these cells again.
     #[arg(long)]
     pub retry_failed: bool,
-    /// Longest time a cell may take, such as 90s or 2h.
+    /// Limit the time of a cell, such as 90s or 2h.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub cell_timeout: Option<Duration>,
     /// Print the scripts and stop.
@@ -194,7 +187,7 @@ pub struct SubmitArgs {
 
 #[derive(Debug, Args)]
 pub struct DataArgs {
-    /// Folder with datasets; searched before NPSVCPP_DATA and the user's cache.
+    /// Look for datasets in this folder, before NPSVCPP_DATA and the user's cache.
     #[arg(long = "data", value_name = "DIR")]
     pub folder: Option<PathBuf>,
     /// Never download.
@@ -249,20 +242,16 @@ fn parse_device(text: &str) -> Result<String, String> {
 
 /// `8GB`, `500MB`, `2GiB` or plain bytes.
 fn parse_size(text: &str) -> Result<u64, String> {
+    const UNITS: [&str; 7] = ["", "k", "m", "g", "ki", "mi", "gi"];
+    const BYTES: [f64; 7] = [1.0, 1e3, 1e6, 1e9, 1024.0, 1_048_576.0, 1_073_741_824.0];
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit.trim().to_ascii_lowercase().trim_end_matches('b') {
-        "" => 1.0,
-        "k" => 1e3,
-        "m" => 1e6,
-        "g" => 1e9,
-        "ki" => 1024.0,
-        "mi" => 1024.0 * 1024.0,
-        "gi" => 1024.0 * 1024.0 * 1024.0,
-        _ => return Err(format!("unknown unit `{}`, expected KB, MB, GB or GiB", unit.trim())),
-    };
-    let bytes = number.parse::<f64>().map(|number| number * factor);
-    match bytes {
+    let (number, unit) = (&text[..digits], text[digits..].trim());
+    let lower = unit.to_ascii_lowercase();
+    let unit = UNITS
+        .iter()
+        .position(|known| *known == lower.trim_end_matches('b'))
+        .ok_or_else(|| format!("unknown unit `{unit}`, expected KB, MB, GB or GiB"))?;
+    match number.parse::<f64>().map(|number| number * BYTES[unit]) {
         Ok(bytes) if (1.0..1e18).contains(&bytes) => Ok(bytes as u64),
         _ => Err(format!("`{number}` is not a size, expected a number such as 8GB")),
     }

@@ -1,6 +1,6 @@
 //! NPSVC++ and its rivals, from a YAML experiment to the paper's tables.
 //!
-//! The data's way through the crate is one-way:
+//! Data moves through the crate in one direction:
 //!
 //! ```text
 //! spec -> plan -> data -> split -> fit -> ledger -> analyse -> render

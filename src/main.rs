@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 fn ask_for_large_pages() {
     const KEY: &str = "THP_MEM_ALLOC_ENABLE";
     if cfg!(feature = "deep") && std::env::var_os(KEY).is_none() {
-        // SAFETY: no other thread is there yet that could read the environment.
+        // SAFETY: no other thread runs yet that could read the environment.
         unsafe { std::env::set_var(KEY, "1") };
     }
 }

@@ -1,9 +1,9 @@
-//! What the program says: results on standard output, all else on standard error.
+//! The program's output: results on standard output, everything else on standard error.
 //!
-//! Nobody listening is no error. Notes are lost without a word, for a run must not end because its
-//! terminal has; a reader of results that has seen enough, as `head` has, closes its pipe, and the
-//! command goes on to its own exit code. Only results that cannot be written for another reason,
-//! such as a full disk, are a failure, which [`finish`] tells at the end.
+//! A reader that is gone is not an error. Notes are dropped, because a run must not end when its terminal closes.
+//! A reader of results such as `head` may close its pipe early, and the command still ends with its usual exit code.
+//! Only results that cannot be written for another reason, such as a full disk, are a failure, which [`finish`]
+//! returns at the end.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};

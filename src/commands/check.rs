@@ -136,7 +136,10 @@ pub fn short(hash: &str) -> &str {
 /// Prints a plan; the ending is that of `check`, incomplete if a cell that is not done lacks its data.
 pub fn show(prepared: &Prepared, former: &Former) -> Exit {
     let plan = &prepared.plan;
-    show_protocol(plan);
+    show!("{}: {}", plan.experiment.name, plan.experiment.title);
+    for (name, value) in protocol::settings(plan) {
+        show!("  {name:<22} {value}");
+    }
     show!("\ndatasets");
     for index in 0..plan.datasets.len() {
         show_dataset(prepared, index);
@@ -154,13 +157,6 @@ pub fn show(prepared: &Prepared, former: &Former) -> Exit {
         }
     }
     show_total(prepared, former)
-}
-
-fn show_protocol(plan: &Plan) {
-    show!("{}: {}", plan.experiment.name, plan.experiment.title);
-    for (name, value) in protocol::settings(plan) {
-        show!("  {name:<22} {value}");
-    }
 }
 
 /// The shape and cost of a dataset, or why it cannot run here.

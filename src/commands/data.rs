@@ -9,8 +9,8 @@ use crate::cli::DataAction;
 use crate::output::show;
 use crate::progress::Display;
 
-/// One line per dataset that is named, or per dataset of all. One failure does not keep the others from being
-/// tried: unavailable datasets make the ending incomplete, bad ones are errors.
+/// Prints a line per named dataset, or per dataset if none is named. After a failure the others are still tried.
+/// Unavailable datasets make the ending incomplete, bad ones are errors.
 pub fn data(action: &DataAction, quiet: bool) -> Result<Exit, Failure> {
     let (DataAction::Fetch(wanted) | DataAction::Verify(wanted) | DataAction::Path(wanted)) =
         action;
@@ -20,10 +20,10 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Exit, Failure> {
     let mut act = |name: &str| match action {
         DataAction::Fetch(_) => {
             let (_, files) = store.fetch(name, &mut progress)?;
-            Ok(match registry::find(name)?.is_embedded() {
-                true => IN_PROGRAM.to_owned(),
-                false if files == 0 => "already here, verified".to_owned(),
-                false => format!("downloaded and verified {}", counted(files, "file")),
+            Ok(match files {
+                _ if registry::find(name)?.is_embedded() => IN_PROGRAM.to_owned(),
+                0 => "already here, verified".to_owned(),
+                _ => format!("downloaded and verified {}", counted(files, "file")),
             })
         }
         DataAction::Verify(_) => store.verify(name).map(|dataset| verified(&dataset)),

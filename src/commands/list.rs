@@ -1,6 +1,6 @@
 //! `list methods|datasets|experiments`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use npsvcpp::data::registry;
 use npsvcpp::methods::METHODS;
@@ -27,20 +27,11 @@ fn methods() {
         let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
         let info = entry.info;
         show!("{:<10} {}: {}{reason}", info.name, info.title, info.about);
-        let (schema, defaults) = (entry.schema(), &entry.defaults);
-        let Some(parameters) = defaults.as_object() else {
-            continue;
-        };
-        for (name, default) in parameters {
-            show!("    {name:<14} {:<24} {}", compact(default), about(&schema, name));
+        let schema = entry.schema();
+        for (name, default) in entry.defaults.as_object().into_iter().flatten() {
+            let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+            show!("    {name:<14} {default:<24} {}", about(&schema, name));
         }
-    }
-}
-
-fn compact(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 
@@ -56,11 +47,8 @@ fn about(schema: &Value, parameter: &str) -> String {
     let paragraph = description.split("\n\n").next().unwrap_or_default();
     let words = definition["oneOf"].as_array().into_iter().flatten();
     let words: Vec<&str> = words.filter_map(|one| one["const"].as_str()).collect();
-    let mut text = paragraph.replace('\n', " ");
-    if !words.is_empty() {
-        text += &format!(" [{}]", words.join(", "));
-    }
-    text
+    let words = if words.is_empty() { String::new() } else { format!(" [{}]", words.join(", ")) };
+    paragraph.replace('\n', " ") + &words
 }
 
 fn datasets(data: &DataArgs) -> Result<(), Error> {
@@ -82,14 +70,10 @@ fn datasets(data: &DataArgs) -> Result<(), Error> {
 
 fn experiments() -> Result<(), Error> {
     let folder = Path::new("experiments");
-    let entries = std::fs::read_dir(folder).map_err(|error| {
+    let specs = spec::files(folder).map_err(|error| {
         Error::input(format!("cannot read the folder {}: {error}", folder.display()))
     })?;
-    let paths = entries.flatten().map(|entry| entry.path());
-    let is_spec = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yaml");
-    let mut paths: Vec<PathBuf> = paths.filter(is_spec).collect();
-    paths.sort();
-    for path in paths {
+    for path in specs {
         match spec::load(&path) {
             Ok(loaded) => show!("{:<34} {}", path.display(), loaded.experiment.title),
             Err(_) => show!("{:<34} not sound; `npsvcpp check` says why", path.display()),

@@ -1,9 +1,10 @@
 //! `render DIR...`: every table, figure and page again from the ledgers; nothing is fitted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use npsvcpp::Exit;
+use npsvcpp::analyse::Summary;
 use npsvcpp::ledger::Plan;
 use npsvcpp::render;
 use npsvcpp::run::is_set_aside;
@@ -13,10 +14,14 @@ use crate::output::{note, show};
 
 pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
     let mut rendered = Vec::new();
-    for folder in folders.iter().filter(|folder| is_set_aside(folder)) {
-        note!("skipped {}: `run --fresh` moved it aside", folder.display());
-    }
-    for folder in results(folders) {
+    for folder in folders {
+        // `results/*` also names files, such as the index page, and results that `run --fresh` moved aside.
+        if is_set_aside(folder) {
+            note!("skipped {}: `run --fresh` moved it aside", folder.display());
+            continue;
+        } else if folders.len() > 1 && folder.is_file() {
+            continue;
+        }
         let found = render::folder(folder)?;
         for warning in &found.warnings {
             note!("warning: {warning}");
@@ -25,7 +30,7 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
             show!("{}", terminal(&found.summary));
             show_files(&found.files);
         }
-        rendered.push((folder.to_path_buf(), found.summary));
+        rendered.push((folder.clone(), found.summary));
     }
     if let [(folder, _)] = &rendered[..] {
         refresh_index(folder)?;
@@ -35,66 +40,56 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
     Ok(Exit::Complete)
 }
 
-/// The folders to render. `results/*` also names files, such as the index page, and results that `run --fresh` moved
-/// aside.
-fn results(named: &[PathBuf]) -> Vec<&Path> {
-    let several = named.len() > 1;
-    let kept = named.iter().filter(|path| !(is_set_aside(path) || several && path.is_file()));
-    kept.map(PathBuf::as_path).collect()
-}
-
 /// Writes the index page again if there is one next to `folder` and it does not show what its experiments say now.
 pub fn refresh_index(folder: &Path) -> Result<(), Failure> {
     let parent = folder.parent().unwrap_or(Path::new(""));
-    if render::indexed(parent).is_empty() || render::is_index_current(parent) {
-        return Ok(());
+    if !render::indexed(parent).is_empty() && !render::is_index_current(parent) {
+        write_index(parent, BTreeMap::new())?;
     }
-    write_index(parent, Vec::new())?;
     Ok(())
 }
 
-/// Writes the index page over the rendered experiments and those that are on it already, so that rendering some of them
-/// takes none away.
-fn index(rendered: Vec<(PathBuf, npsvcpp::analyse::Summary)>, quiet: bool) -> Result<(), Failure> {
-    let absolute = |path: &Path| std::path::absolute(path).ok()?.parent().map(Path::to_path_buf);
-    let parents: BTreeSet<_> = rendered.iter().map(|(path, _)| absolute(path)).collect();
+/// Writes an index page next to the rendered folders.
+fn index(rendered: Vec<(PathBuf, Summary)>, quiet: bool) -> Result<(), Failure> {
+    let first = rendered[0].0.clone();
+    let (mut parents, mut experiments) = (BTreeSet::new(), BTreeMap::new());
+    for (folder, summary) in rendered {
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        parents.insert(folder.parent().unwrap_or(&folder).to_path_buf());
+        let name = folder.file_name().unwrap_or_default();
+        experiments.insert(name.to_string_lossy().into_owned(), summary);
+    }
     if parents.len() > 1 {
         note!("no index page: these folders do not lie in one folder");
         return Ok(());
     }
     // As the user wrote it, where that names a folder and not the way to one.
-    let first = &rendered[0].0;
     let parent = first.file_name().and_then(|_| first.parent()).map(Path::to_path_buf);
-    let parent = parent.or_else(|| absolute(first)).unwrap_or_default();
-    let files = write_index(&parent, rendered)?;
+    let parent = parent.or_else(|| parents.pop_first()).unwrap_or_default();
+    let files = write_index(&parent, experiments)?;
     if !quiet {
         show_files(&files);
     }
     Ok(())
 }
 
+/// Writes the index page over these experiments, by the names of their folders, and those that are on it already, so
+/// that rendering some of them takes none away.
 fn write_index(
     parent: &Path,
-    mut experiments: Vec<(PathBuf, npsvcpp::analyse::Summary)>,
+    mut experiments: BTreeMap<String, Summary>,
 ) -> Result<render::Files, Failure> {
-    let name = |path: &Path| {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    };
-    let given: BTreeSet<_> = experiments.iter().map(|(path, _)| name(path)).collect();
-    for other in render::indexed(parent) {
-        let path = parent.join(&other);
-        if given.contains(&other) || !path.join(Plan::FILE).is_file() {
+    for name in render::indexed(parent) {
+        let path = parent.join(&name);
+        if experiments.contains_key(&name) || !path.join(Plan::FILE).is_file() {
             continue;
         }
         match render::read(&path) {
-            Ok((summary, _)) => experiments.push((path, summary)),
+            Ok((summary, _)) => _ = experiments.insert(name, summary),
             Err(error) => note!("not on the index page: {error}"),
         }
     }
-    experiments.sort_by_key(|(path, _)| name(path));
-    let folders: Vec<_> =
-        (experiments.iter()).map(|(path, summary)| (name(path), summary)).collect();
+    let folders: Vec<_> = experiments.iter().map(|(name, of)| (name.clone(), of)).collect();
     Ok(render::index(parent, &folders)?)
 }
 
@@ -103,8 +98,7 @@ fn show_files(files: &render::Files) {
     for file in &files.written {
         show!("wrote {}", file.display());
     }
-    let written = |file: &&PathBuf| files.written.contains(file);
-    match files.all.len() - files.all.iter().filter(written).count() {
+    match files.all.iter().filter(|file| !files.written.contains(file)).count() {
         0 => {}
         1 => show!("1 file is up to date"),
         several => show!("{several} files are up to date"),

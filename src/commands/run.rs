@@ -134,7 +134,7 @@ impl Experiment {
         }
         if fresh && self.former.experiment.is_some() {
             let folder = self.former.folder.display();
-            show!("--fresh moves {folder} aside and computes all cells anew");
+            show!("--fresh moves {folder} aside and computes all cells again");
         }
         ending
     }

@@ -38,17 +38,12 @@ pub fn status(folder: &Path) -> Result<Exit, Failure> {
         show!("  {count} x {reason}");
     }
     let (seconds, untimed_cells) = run::time_left(&plan, &known);
-    let left = duration(seconds);
-    let untimed = counted(untimed_cells, "cell");
-    match (seconds > 0.0, untimed_cells) {
-        (false, 0) => {}
-        (true, 0) => show!("about {left} of work left on one core"),
-        (false, _) => {
-            show!("time left unknown: no cell of the same dataset and method has finished yet")
-        }
-        (true, _) => {
-            show!("about {left} of work left on one core, and {untimed} whose time is unknown")
-        }
+    let untimed = format!(", and {} whose time is unknown", counted(untimed_cells, "cell"));
+    let untimed = if untimed_cells > 0 { &untimed } else { "" };
+    if seconds > 0.0 {
+        show!("about {} of work left on one core{untimed}", duration(seconds));
+    } else if untimed_cells > 0 {
+        show!("time left unknown: no cell of the same dataset and method has finished yet");
     }
     jobs(folder, &plan, &known)?;
     Ok(if done == total { Exit::Complete } else { Exit::Incomplete })
@@ -68,10 +63,8 @@ fn jobs(folder: &Path, plan: &Plan, known: &Ledger) -> Result<(), Error> {
     };
     let states = queue.states(&jobs.jobs).into_iter();
     let states: Vec<String> = states.map(|(state, tasks)| format!("{tasks} {state}")).collect();
-    match states.is_empty() {
-        true => show!("slurm: no task waits or runs"),
-        false => show!("slurm: {}", states.join(", ")),
-    }
+    let states = if states.is_empty() { "no task waits or runs".into() } else { states.join(", ") };
+    show!("slurm: {states}");
     let can_run = plan.datasets.iter().map(|dataset| dataset.unavailable.is_none()).collect();
     let left = Left { plan, known, jobs: &jobs, queue: &queue, retry_failed: true, can_run };
     let left = left.ended();

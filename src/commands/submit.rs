@@ -9,7 +9,7 @@ use npsvcpp::methods::criteria::NEEDS_DEEP;
 use npsvcpp::plan::{Former, Part, Prepared, group_count};
 use npsvcpp::run;
 use npsvcpp::run::slurm::{self, Array, Job, Jobs, Left, Queue, Submission, array_list, quoted};
-use npsvcpp::spec::{self, Resources, Slurm};
+use npsvcpp::spec::{self, Slurm};
 use npsvcpp::{Error, Exit};
 
 use super::{Failure, check, results_folder, store};
@@ -69,16 +69,10 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
 
 /// The spec's settings where the command line has none.
 fn settings(arguments: &SubmitArgs, spec: Slurm) -> Slurm {
-    let asked = Resources {
-        time: arguments.time.clone(),
-        memory: arguments.memory.clone(),
-        cpus: arguments.cpus,
-        gpus: arguments.gpus.clone(),
-    };
     Slurm {
         partition: arguments.partition.clone().or(spec.partition),
         account: arguments.account.clone().or(spec.account),
-        task: asked.or(&spec.task),
+        task: arguments.task.or(&spec.task),
         ..spec
     }
 }
@@ -95,15 +89,14 @@ fn shards(arguments: &SubmitArgs, jobs: &Jobs, prepared: &Prepared) -> usize {
 /// The queue, in which no task may work on another number of shards.
 fn queue(jobs: &Jobs, shards: usize, dry_run: bool) -> Result<Queue, Error> {
     let queue = match Queue::now() {
-        Ok(queue) => queue,
         // Scripts can be looked at on any machine.
         Err(_) if dry_run => return Ok(Queue::default()),
-        Err(error) => {
-            return Err(Error::input(format!(
+        queue => queue.map_err(|error| {
+            Error::input(format!(
                 "cannot ask Slurm for its queue: squeue: {error}; submit where Slurm is installed, \
                  or look at the scripts with --dry-run"
-            )));
-        }
+            ))
+        })?,
     };
     let mut others = jobs.jobs.iter().filter(|job| job.shards != shards);
     match others.find(|job| queue.has(&job.job)) {
@@ -175,10 +168,9 @@ fn hand_over(submission: &Submission, arrays: &[Array], mut jobs: Jobs) -> Resul
 
 /// One script per set of methods.
 fn script_name(array: &Array) -> String {
-    let first = array.only.first().map_or("", String::as_str);
-    let is_plain = |c: char| c.is_ascii_alphanumeric();
-    let slug: String = first.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
-    if slug.is_empty() { "array.sbatch".into() } else { format!("array-{slug}.sbatch") }
+    let slug = |only: &String| only.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let first = array.only.first().map(slug);
+    first.map_or("array.sbatch".into(), |slug| format!("array-{slug}.sbatch"))
 }
 
 /// Writes a script and submits it; returns Slurm's number of the job.
@@ -210,6 +202,6 @@ fn sbatch(out: &Path, name: &str, script: &str, option: Option<&str>) -> Result<
 fn command(arguments: &SubmitArgs) -> String {
     let typed = std::env::args_os().skip(1).map(quoted);
     let again = (!arguments.retry_failed).then(|| "--retry-failed".to_owned());
-    let words: Vec<String> = ["npsvcpp".to_owned()].into_iter().chain(typed).chain(again).collect();
-    words.join(" ")
+    let words: Vec<String> = typed.chain(again).collect();
+    format!("npsvcpp {}", words.join(" "))
 }

@@ -21,7 +21,7 @@ impl Cost {
         self.flops / Self::FLOPS_PER_SECOND
     }
 
-    /// Of one after the other.
+    /// The cost of both, one after the other.
     pub fn and(self, other: Self) -> Self {
         Self { flops: self.flops + other.flops, bytes: self.bytes.max(other.bytes) }
     }

@@ -67,7 +67,7 @@ pub fn prepare(
     let methods = experiment.methods.iter().zip(&*spec.methods);
     let methods = methods.map(|(method, candidates)| PlannedMethod {
         method: method.method.clone(),
-        label: method.label.clone().unwrap_or_default(),
+        label: method.label.clone(),
         scheme: candidates.scheme(),
         points: candidates.points.len(),
     });

@@ -1,8 +1,8 @@
 //! The lists and ranges that parameters are given as, and points drawn from them for searches that do not try
 //! all of them.
 //!
-//! Every coordinate `u` in [0, 1) stands for a value: the item `floor(u n)` of a list of `n`, or the
-//! place `first + u (last - first)` of a range. A random search draws every `u` by itself; a Latin
+//! Every coordinate `u` in [0, 1) gives a value: the item `floor(u n)` of a list of `n`, or the
+//! place `first + u (last - first)` of a range. A random search draws every `u` independently. A Latin
 //! hypercube of `b` points has one `u` in each of `[i / b, (i + 1) / b)` for every parameter.
 
 use rand_chacha::ChaCha8Rng;
@@ -31,8 +31,8 @@ pub(super) enum Axis<'a> {
     },
 }
 
-/// The points of `search`, each with one value per axis; none for a grid. Fails with the name of an axis that
-/// holds a number which its parameter does not take, and says so.
+/// The points of `search`, each with one value per axis; none for a grid. Fails with the name of an axis whose range
+/// holds a number that its parameter does not take, and with the reason.
 pub(super) fn points<'a>(
     search: Search,
     axes: &[(&'a str, Axis<'_>)],

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use super::form::Form;
+use super::form::{Form, Type};
 use super::node::{Entry, Kind, Node};
 use super::phrase::{did_you_mean, found, name_of, one_of};
 use super::problem::{Place, Problem};
@@ -43,115 +43,116 @@ impl<'a> Checker<'a> {
             },
             Kind::Map(entries) => {
                 let entries = self.distinct(entries);
-                match (form.of_type("object"), form.range.as_deref().unwrap_or(form)) {
-                    (Some(form), _) => self.map(node.at, &entries, form),
-                    (None, form) if form.variants().values().any(Option::is_some) => {
-                        self.variant(node, &entries, form)
+                let names = form.range.as_deref().unwrap_or(form);
+                match form.of_type("object") {
+                    Some(mapping) => self.map(node.at, &entries, mapping),
+                    None if names.variants.values().any(Option::is_some) => {
+                        self.variant(node, &entries, names)
                     }
-                    (None, form) => self.mismatch(node, form),
+                    None => self.mismatch(node, names),
                 }
             }
             Kind::Null | Kind::Bool(_) => self.mismatch(node, form),
         }
     }
 
-    /// Checks a node below the current one.
-    fn below(&mut self, step: Step<'a>, node: &'a Node, form: &'a Form) -> Value {
+    /// Checks something below the current node.
+    fn below(&mut self, step: Step<'a>, check: impl FnOnce(&mut Self) -> Value) -> Value {
         self.path.push(step);
-        let value = self.value(node, form);
+        let value = check(self);
         self.path.pop();
         value
     }
 
-    fn report(&mut self, problem: Problem) -> Value {
-        self.problems.push(problem);
+    fn report(&mut self, at: Place, message: String, help: Option<String>) -> Value {
+        self.problems.push(Problem::new(at, message).help(help));
         Value::Null
     }
 
     fn mismatch(&mut self, node: &Node, form: &Form) -> Value {
         let (what, expected) = (self.subject(), form.expected());
         let message = format!("{what} is {}, expected {expected}", found(node));
-        self.report(Problem::new(node.at, message).help(mismatch_help(node, form)))
+        self.report(node.at, message, mismatch_help(node, form))
     }
 
     fn number(&mut self, node: &Node, form: &Form) -> Value {
         let number = form.number();
-        if let Some(value) = number.and_then(|form| form.value(&node.kind)) {
+        if let Some(value) = number.and_then(|number| number.value(&node.kind)) {
             return value;
         }
-        let expected = match (&node.kind, number.and_then(|form| form.exceeded(&node.kind))) {
+        let expected = match (&node.kind, number.and_then(|number| number.exceeded(&node.kind))) {
             (Kind::Float(value), _) if !value.is_finite() => "a finite number".into(),
             (_, Some(largest)) => format!("at most {largest}"),
             (_, None) => return self.mismatch(node, form),
         };
         let message = format!("{} is {}, expected {expected}", self.subject(), found(node));
-        self.report(Problem::new(node.at, message))
+        self.report(node.at, message, None)
     }
 
     fn text(&mut self, node: &Node, text: &'a str, form: &'a Form) -> Value {
-        let (variants, string) = (form.variants(), form.of_type("string"));
-        let variant = variants.get(text).copied();
-        if let Some(options) = variant.flatten().and_then(|content| content.of_type("object")) {
-            self.path.push(Step::Key(text));
-            let options = self.map(node.at, &[], options);
-            self.path.pop();
-            return json!({text: options});
-        }
-        match string {
-            _ if variant == Some(None) => json!(text),
-            Some(string) if string.admits(text) => json!(text),
-            None if !variants.is_empty() => self.unknown(node.at, text, form),
+        let variant = form.variants.get(text);
+        let options = variant.map(|content| content.as_ref()?.of_type("object"));
+        match (options, form.of_type("string")) {
+            // The name alone means the variant with default options.
+            (Some(Some(options)), _) => {
+                let map = |checker: &mut Self| checker.map(node.at, &[], options);
+                json!({text: self.below(Step::Key(text), map)})
+            }
+            (Some(None), _) => json!(text),
+            (_, Some(string)) if string.admits(text) => json!(text),
+            (_, None) if !form.variants.is_empty() => self.unknown(node.at, text, form),
             _ => self.mismatch(node, form),
         }
     }
 
     /// A name that is none of those a union knows.
     fn unknown(&mut self, at: Place, name: &str, form: &Form) -> Value {
-        let expected = form.expected();
+        let unknown = name_of(name);
         let what = match self.path.as_slice() {
-            [Step::Key("methods"), Step::Index(_)] => format!("unknown method {}", name_of(name)),
-            [Step::Key("datasets"), Step::Index(_)] => format!("unknown dataset {}", name_of(name)),
-            _ => format!("unknown value {} for {}", name_of(name), self.subject()),
+            [Step::Key("methods"), Step::Index(_)] => format!("unknown method {unknown}"),
+            [Step::Key("datasets"), Step::Index(_)] => format!("unknown dataset {unknown}"),
+            _ => format!("unknown value {unknown} for {}", self.subject()),
         };
-        let help = closest(name, form.variants().into_keys()).map(did_you_mean);
-        self.report(Problem::new(at, format!("{what}, expected {expected}")).help(help))
+        let help = closest(name, form.variants.keys().map(String::as_str)).map(did_you_mean);
+        self.report(at, format!("{what}, expected {}", form.expected()), help)
     }
 
-    fn list(&mut self, node: &Node, items: &'a [Node], form: &'a Form) -> Value {
-        if let Some(expected) = form.wrong_length(items.len()) {
+    fn list(&mut self, node: &Node, items: &'a [Node], list: &'a Type) -> Value {
+        if let Some(expected) = list.wrong_length(items.len()) {
             let length = match items.len() {
                 0 => "an empty list".into(),
                 several => format!("a list of {}", counted(several, "item")),
             };
             let message = format!("{} is {length}, expected {expected}", self.subject());
-            self.report(Problem::new(node.at, message));
+            self.report(node.at, message, None);
         }
-        let of_items = form.items.as_deref().expect("a list has a schema of its items");
-        let (mut values, mut seen) = (Vec::new(), HashSet::new());
-        for (index, item) in items.iter().enumerate() {
+        let mut seen = HashSet::new();
+        let item = |(index, item): (usize, &'a Node)| {
             let before = self.problems.len();
-            self.path.push(Step::Index(index));
-            let value = self.value(item, of_items);
-            if form.unique_items && !value.is_null() && !seen.insert(value.to_string()) {
-                let message = format!("{} repeats the value {value}", self.subject());
-                self.report(Problem::new(item.at, message));
-            }
-            self.path.pop();
-            values.push(if self.problems.len() > before { Value::Null } else { value });
-        }
-        values.into()
+            let value = self.below(Step::Index(index), |checker| {
+                let value = checker.value(item, &list.items);
+                let is_new = value.is_null() || seen.insert(value.to_string());
+                if list.unique_items && !is_new {
+                    let message = format!("{} repeats the value {value}", checker.subject());
+                    checker.report(item.at, message, None);
+                }
+                value
+            });
+            if self.problems.len() > before { Value::Null } else { value }
+        };
+        items.iter().enumerate().map(item).collect()
     }
 
     /// The entries of a map without those whose key was given before.
     fn distinct(&mut self, entries: &'a [Entry]) -> Vec<&'a Entry> {
         let mut distinct: IndexMap<&str, &Entry> = IndexMap::new();
         for entry in entries {
-            if let Some(first) = distinct.get(entry.key.as_str()) {
+            let first = *distinct.entry(&entry.key).or_insert(entry);
+            if !std::ptr::eq(first, entry) {
                 let (name, at) = (name_of(&entry.key), first.key_at);
                 let message = format!("the key {name} is given twice, first in line {}", at.line);
-                self.report(Problem::new(entry.key_at, message).also(at, "first given here"));
-            } else {
-                distinct.insert(&entry.key, entry);
+                let problem = Problem::new(entry.key_at, message).also(at, "first given here");
+                self.problems.push(problem);
             }
         }
         distinct.into_values().collect()
@@ -159,54 +160,55 @@ impl<'a> Checker<'a> {
 
     /// One of several externally tagged variants: a map with a single key.
     fn variant(&mut self, node: &Node, entries: &[&'a Entry], form: &'a Form) -> Value {
-        let variants = form.variants();
-        let [entry] = entries else {
+        let [Entry { key, key_at, value }] = entries else {
             let keys = counted(entries.len(), "key");
             let message = format!("{} has {keys}, expected exactly one", self.subject());
             let at = entries.get(1).map_or(node.at, |second| second.key_at);
-            let known = entries.first().map(|first| first.key.as_str());
-            let known = known.filter(|key| variants.get(key).is_some_and(Option::is_some));
+            let first = entries.first().map(|first| first.key.as_str());
+            let known = first.filter(|key| matches!(form.variants.get(*key), Some(Some(_))));
             let help = known.map(|key| {
                 let name = name_of(key);
                 format!("to give options to {name}, indent them below it or write `{key}: {{...}}`")
             });
-            return self.report(Problem::new(at, message).help(help));
+            return self.report(at, message, help);
         };
-        match variants.get(entry.key.as_str()) {
+        match form.variants.get(key) {
             Some(Some(content)) => {
-                let options = self.below(Step::Key(&entry.key), &entry.value, content);
-                json!({entry.key.as_str(): options})
+                let options = self.below(Step::Key(key), |checker| checker.value(value, content));
+                json!({key: options})
             }
             Some(None) => {
-                let name = name_of(&entry.key);
-                let message = format!("{name} takes no options, expected {name} alone");
-                self.report(Problem::new(entry.key_at, message))
+                let name = name_of(key);
+                self.report(
+                    *key_at,
+                    format!("{name} takes no options, expected {name} alone"),
+                    None,
+                )
             }
-            None => self.unknown(entry.key_at, &entry.key, form),
+            None => self.unknown(*key_at, key, form),
         }
     }
 
-    fn map(&mut self, at: Place, entries: &[&'a Entry], form: &'a Form) -> Value {
+    fn map(&mut self, at: Place, entries: &[&'a Entry], mapping: &'a Type) -> Value {
         let mut values = Map::new();
         let mut meant = Vec::new();
-        for entry in entries {
-            match form.key(&entry.key) {
-                None => meant.extend(self.unknown_key(entry, entries, form)),
+        for &Entry { key, value, key_at } in entries {
+            match mapping.key(key) {
+                None => meant.extend(self.unknown_key(key, *key_at, entries, mapping)),
                 Some(form) => {
-                    let value = self.below(Step::Key(&entry.key), &entry.value, form);
-                    values.insert(entry.key.clone(), value);
+                    let value = self.below(Step::Key(key), |checker| checker.value(value, form));
+                    values.insert(key.clone(), value);
                 }
             }
         }
         let is_given = |key: &&String| values.contains_key(*key) || meant.contains(&key.as_str());
-        for key in form.required.iter().filter(|key| !is_given(key)) {
+        for key in mapping.required.iter().filter(|key| !is_given(key)) {
             let name = name_of(key);
             let message = match self.path.as_slice() {
                 [] => format!("the key {name} is missing"),
                 _ => format!("{} lacks the key {name}", self.subject()),
             };
-            let at = entries.first().map_or(at, |first| first.key_at);
-            self.report(Problem::new(at, message));
+            self.report(entries.first().map_or(at, |first| first.key_at), message, None);
         }
         Value::Object(values)
     }
@@ -214,11 +216,12 @@ impl<'a> Checker<'a> {
     /// Reports a key that is not known and gives the one that was probably meant.
     fn unknown_key(
         &mut self,
-        entry: &Entry,
+        key: &str,
+        at: Place,
         siblings: &[&Entry],
-        form: &'a Form,
+        mapping: &'a Type,
     ) -> Option<&'a str> {
-        let name = name_of(&entry.key);
+        let name = name_of(key);
         let what = match self.path.as_slice() {
             [] => format!("unknown key {name}"),
             [Step::Key("methods"), _, Step::Key(owner)] => {
@@ -229,10 +232,10 @@ impl<'a> Checker<'a> {
             }
             _ => format!("unknown key {name} in {}", self.subject()),
         };
-        let missing = form.keys().filter(|key| siblings.iter().all(|other| other.key != *key));
-        let meant = closest(&entry.key, missing);
-        let message = format!("{what}, expected {}", one_of(form.keys()));
-        self.report(Problem::new(entry.key_at, message).help(meant.map(did_you_mean)));
+        let is_missing = |known: &&str| siblings.iter().all(|other| other.key != *known);
+        let meant = closest(key, mapping.keys.keys().map(String::as_str).filter(is_missing));
+        let message = format!("{what}, expected {}", one_of(mapping.keys.keys()));
+        self.report(at, message, meant.map(did_you_mean));
         meant
     }
 
@@ -240,9 +243,8 @@ impl<'a> Checker<'a> {
     fn subject(&self) -> String {
         let (mut phrase, steps) = match self.path.as_slice() {
             [] => return "the spec".into(),
-            [Step::Key("methods" | "datasets"), Step::Index(_), Step::Key(owner), inner @ ..] => {
-                (name_of(owner), inner)
-            }
+            // A method or dataset.
+            [_, Step::Index(_), Step::Key(owner), inner @ ..] => (name_of(owner), inner),
             steps => (String::new(), steps),
         };
         let mut keys: Vec<&str> = Vec::new();
@@ -286,7 +288,7 @@ fn mismatch_help(node: &Node, form: &Form) -> Option<String> {
         Kind::Text(_) => None,
         Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) => {
             let is_text = form.of_type("string").is_some() && form.number().is_none();
-            let is_only_text = is_text && form.variants().is_empty();
+            let is_only_text = is_text && form.variants.is_empty();
             is_only_text.then(|| "put it in quotes to make it a string".into())
         }
     }

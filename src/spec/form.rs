@@ -8,27 +8,25 @@ use super::node::Kind;
 use super::phrase::one_of;
 use crate::wording::counted;
 
-/// A JSON schema without references.
+/// The types that a value may have, and its fixed names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Form {
+    types: Vec<Type>,
+    /// Fixed words, and keys of mappings with a single key, with what such a key holds.
+    pub variants: IndexMap<String, Option<Form>>,
+    /// For a parameter that can be tuned: a list of values to choose among.
+    tuned: Option<Box<Type>>,
+    /// And a range of them.
+    pub range: Option<Box<Form>>,
+}
+
+/// A JSON schema of one type, without references.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Form {
-    /// Names of types, as JSON schemas have them.
+pub(super) struct Type {
+    /// As JSON schemas have it.
     #[serde(skip)]
-    types: Vec<String>,
-    /// The only values of a string, if it has fixed ones.
-    #[serde(skip)]
-    words: Vec<String>,
-    /// Mappings with a single key, by this key: what it holds.
-    #[serde(skip)]
-    tags: Vec<(String, Form)>,
-    /// The value may have any of these forms, too.
-    #[serde(skip)]
-    union: Vec<Form>,
-    /// Of a parameter that can be tuned: a list of values to choose among, and a range of them.
-    #[serde(skip)]
-    tuned: Option<Box<Form>>,
-    #[serde(skip)]
-    pub range: Option<Box<Form>>,
+    name: String,
 
     minimum: Option<f64>,
     maximum: Option<f64>,
@@ -44,18 +42,18 @@ pub(super) struct Form {
 
     /// Of a list.
     #[serde(skip)]
-    pub items: Option<Box<Form>>,
+    pub items: Form,
     pub unique_items: bool,
     min_items: usize,
     max_items: Option<usize>,
 
     /// Of a mapping.
     #[serde(skip)]
-    properties: Vec<(String, Form)>,
+    pub keys: IndexMap<String, Form>,
     pub required: Vec<String>,
-    /// What keys without a form of their own hold, if there may be any.
+    /// What keys without a form hold, if there may be any.
     #[serde(skip)]
-    others: Option<Box<Form>>,
+    others: Option<Form>,
 }
 
 impl Form {
@@ -65,58 +63,61 @@ impl Form {
             return Self::of(&definitions[target.trim_start_matches("#/$defs/")], definitions);
         }
         let of = |schema: &Value| Self::of(schema, definitions);
-        let boxed = |schema: &Value| schema.is_object().then(|| Box::new(of(schema)));
-        let properties = schema["properties"].as_object().into_iter().flatten();
-        let mut form = Self {
-            types: strings(&schema["type"]).collect(),
-            words: strings(&schema["const"]).chain(strings(&schema["enum"])).collect(),
-            items: boxed(&schema["items"]),
-            properties: properties.map(|(name, schema)| (name.clone(), of(schema))).collect(),
-            others: boxed(&schema["additionalProperties"]),
-            ..Self::deserialize(schema).expect("a schema of the program's own types")
-        };
+        let words = strings(&schema["const"]).chain(strings(&schema["enum"]));
+        let mut form =
+            Self { variants: words.map(|word| (word, None)).collect(), ..Self::default() };
+        if form.variants.is_empty() {
+            let names = strings(&schema["type"]);
+            form.types = names.map(|name| Type::of(name, schema, &of)).collect();
+        }
         match schema["anyOf"].as_array().map_or(&[][..], Vec::as_slice) {
             [one, list, range @ ..] if list["items"] == *one => {
-                form.union.push(of(one));
-                form.tuned = boxed(list);
-                form.range = range.first().and_then(boxed);
+                form = of(one);
+                form.tuned = of(list).types.pop().map(Box::new);
+                form.range = range.first().map(|range| Box::new(of(range)));
             }
-            union => form.union.extend(union.iter().map(of)),
+            union => union.iter().map(of).for_each(|one| form.add(one)),
         }
         for one in schema["oneOf"].as_array().into_iter().flatten().map(of) {
             match one.tag() {
-                Some(tag) => form.tags.push(tag.clone()),
-                None => form.union.push(one),
+                Some((name, content)) => {
+                    form.variants.insert(name.clone(), Some(content.clone()));
+                }
+                None => form.add(one),
             }
         }
         form
     }
 
+    /// Allows what `other` allows, too.
+    fn add(&mut self, other: Self) {
+        self.types.extend(other.types);
+        self.variants.extend(other.variants);
+    }
+
     /// Name and content of an externally tagged variant.
-    pub fn tag(&self) -> Option<&(String, Self)> {
-        match self.properties.as_slice() {
-            [tag] if self.required == [tag.0.as_str()] => Some(tag),
-            _ => None,
-        }
+    pub fn tag(&self) -> Option<(&String, &Self)> {
+        let [Type { keys, required, .. }] = &self.types[..] else {
+            return None;
+        };
+        keys.first().filter(|(name, _)| keys.len() == 1 && required == &[name.as_str()])
     }
 
-    /// The forms of the union that have a type. That a list or a range would do as well for a parameter only
-    /// distracts from a wrong value.
-    fn typed(&self) -> Vec<&Self> {
-        let own = (self.words.is_empty() && !self.types.is_empty()).then_some(self);
-        own.into_iter().chain(self.union.iter().flat_map(Self::typed)).collect()
+    /// The form of the value at a path of keys.
+    pub fn at(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |form, key| form.of_type("object")?.key(key))
     }
 
-    /// The form for values of the type called `name`.
-    pub fn of_type(&self, name: &str) -> Option<&Self> {
-        self.typed().into_iter().find(|form| form.types.iter().any(|of| of == name))
+    /// The type called `name`, if values may have it.
+    pub fn of_type(&self, name: &str) -> Option<&Type> {
+        self.types.iter().find(|of| of.name == name)
     }
 
-    pub fn number(&self) -> Option<&Self> {
+    pub fn number(&self) -> Option<&Type> {
         self.of_type("number").or_else(|| self.of_type("integer"))
     }
 
-    pub fn list(&self) -> Option<&Self> {
+    pub fn list(&self) -> Option<&Type> {
         self.tuned.as_deref().or_else(|| self.of_type("array"))
     }
 
@@ -125,24 +126,31 @@ impl Form {
         self.tuned.is_some()
     }
 
-    /// Fixed words, and keys of mappings with a single key, with what such a key holds.
-    pub fn variants(&self) -> IndexMap<&str, Option<&Self>> {
-        let words = self.words.iter().map(|word| (word.as_str(), None));
-        let mut variants: IndexMap<_, _> =
-            words.chain(self.union.iter().flat_map(Self::variants)).collect();
-        variants.extend(self.tags.iter().map(|(name, content)| (name.as_str(), Some(content))));
-        variants
+    /// In words: "a number above 0 or `mean-squared-distance`". That a parameter could be a list or a range
+    /// is left out: it only distracts from a wrong value.
+    pub fn expected(&self) -> String {
+        let types = self.types.iter().filter_map(Type::in_words);
+        let names = (!self.variants.is_empty()).then(|| one_of(self.variants.keys()));
+        types.chain(names).collect::<Vec<String>>().join(" or ")
+    }
+}
+
+impl Type {
+    fn of(name: String, schema: &Value, form: &impl Fn(&Value) -> Form) -> Self {
+        let keys = schema["properties"].as_object().into_iter().flatten();
+        let others = &schema["additionalProperties"];
+        Self {
+            name,
+            items: form(&schema["items"]),
+            keys: keys.map(|(name, schema)| (name.clone(), form(schema))).collect(),
+            others: others.is_object().then(|| form(others)),
+            ..Self::deserialize(schema).expect("a schema of the program's own types")
+        }
     }
 
     /// What a key of the mapping may hold, if there may be such a key.
-    pub fn key(&self, name: &str) -> Option<&Self> {
-        let known = self.properties.iter().find(|(key, _)| key == name);
-        known.map(|(_, form)| form).or(self.others.as_deref())
-    }
-
-    /// The known keys of the mapping.
-    pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.properties.iter().map(|(name, _)| name.as_str())
+    pub fn key(&self, name: &str) -> Option<&Form> {
+        self.keys.get(name).or(self.others.as_ref())
     }
 
     /// A number in its type, if it is within the limits.
@@ -169,7 +177,7 @@ impl Form {
     }
 
     fn is_whole(&self) -> bool {
-        self.types.iter().any(|name| name == "integer")
+        self.name == "integer"
     }
 
     fn largest(&self) -> i128 {
@@ -195,16 +203,8 @@ impl Form {
         Some(format!("{bound} {}", counted(limit, "item")))
     }
 
-    /// In words: "a number above 0 or `mean-squared-distance`".
-    pub fn expected(&self) -> String {
-        let (typed, variants) = (self.typed(), self.variants());
-        let types = typed.iter().flat_map(|form| form.types.iter().map(|name| form.in_words(name)));
-        let names = (!variants.is_empty()).then(|| one_of(variants.keys().copied()));
-        types.flatten().chain(names).collect::<Vec<String>>().join(" or ")
-    }
-
-    fn in_words(&self, name: &str) -> Option<String> {
-        Some(match (name, &self.pattern_error_message, &self.pattern) {
+    fn in_words(&self) -> Option<String> {
+        Some(match (self.name.as_str(), &self.pattern_error_message, &self.pattern) {
             ("boolean", ..) => "true or false".into(),
             ("number", ..) => self.number_in_words("a number"),
             ("integer", ..) => self.number_in_words("a whole number"),

@@ -22,8 +22,8 @@ mod types;
 
 pub use candidates::Candidates;
 pub use problem::{Place, Problem, SpecError, SpecText};
-pub use read::load;
-pub use schema::{schema, schema_text};
+pub use read::{files, load};
+pub use schema::{schema, schema_text, slurm_option};
 pub use types::{
     Budget, Compare, Experiment, Factor, MethodSpec, Pivoted, Protocol, Recording, Rendering,
     Reproduces, Resources, Search, Select, SelectBy, SelectOn, Slurm, Test,

@@ -12,7 +12,7 @@ use serde_saphyr::{
 use super::phrase::printable;
 use super::problem::{Place, Problem};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub kind: Kind,
@@ -68,22 +68,10 @@ pub(super) fn parse(text: &str) -> Result<Node, Box<Problem>> {
         .map_err(|error| Box::new(syntax(text, &error)))
 }
 
-/// Limits far above any experiment, far below what would hurt.
+/// The limits on depth and size are those of the parser, far above any experiment.
 fn options() -> Options {
     serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_depth: 32,
-            flow_nesting_limit: 32,
-            max_nodes: 200_000,
-            max_events: 500_000,
-            max_aliases: 1_000,
-            max_anchors: 1_000,
-            max_merge_keys: 1_000,
-        },
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 100_000,
-            max_replay_stack_depth: 8,
-        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 100_000 },
         // A streamed map hands on every entry under this policy, so that both places are known.
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         emit_comments: false,
@@ -95,7 +83,7 @@ fn options() -> Options {
 
 fn syntax(text: &str, error: &Error) -> Problem {
     let at = error.location().filter(|location| location.line() > 0);
-    let at = at.map_or_else(Place::default, |at| Place::of_line(text, at.line(), at.column()));
+    let at = at.map_or_else(Place::default, |at| at_character(text, at));
     match error.without_snippet() {
         Error::MultipleDocuments { .. } => {
             Problem::new(at, "a second YAML document starts here, expected one experiment per file")
@@ -105,6 +93,14 @@ fn syntax(text: &str, error: &Error) -> Problem {
             Problem::new(at, format!("not valid YAML: {}", printable(&message)))
         }
     }
+}
+
+/// The place of an error, whose offset is in characters; the end of the text if there is none.
+fn at_character(text: &str, location: Location) -> Place {
+    let number = usize::try_from(location.span().offset()).unwrap_or(usize::MAX);
+    let character = text.char_indices().nth(number);
+    let (offset, length) = character.map_or((text.len(), 0), |(at, c)| (at, c.len_utf8()));
+    Place { offset, length, ..Place::from(location) }
 }
 
 impl From<Location> for Place {
@@ -178,7 +174,7 @@ impl<'de> Visitor<'de> for Anything {
         let mut entries = Vec::new();
         while let Some((key, mut value)) = map.next_entry::<Spanned<String>, Node>()? {
             let key_at = Place::from(key.defined);
-            // Nothing at all stands after the colon: the key is what can be pointed at.
+            // There is nothing after the colon, so the message points at the key.
             if matches!(value.kind, Kind::Null) && value.at.length == 0 {
                 value.at = key_at;
             }

@@ -19,19 +19,13 @@ pub(super) fn name_of(name: &str) -> String {
 pub(super) fn printable(text: &str) -> String {
     let harmful =
         |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match harmful(character) {
-            true => shown.extend(character.escape_default()),
-            false => shown.push(character),
-        }
-    }
-    shown
+    let shown = |c: char| if harmful(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 /// "`a`", or "one of `a`, `b`", or "none".
-pub(super) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.into_iter().map(name_of).collect();
+pub(super) fn one_of(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let names: Vec<_> = names.into_iter().map(|name| name_of(name.as_ref())).collect();
     match names.as_slice() {
         [] => "none".into(),
         [only] => only.clone(),

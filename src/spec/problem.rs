@@ -24,20 +24,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// The character at a line and a column, both from 1, or the end of the text.
-    pub(super) fn of_line(text: &str, line: u64, column: u64) -> Self {
-        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).max(1);
-        let (line, column) = (number(line), number(column));
-        let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-        let rest = text.get(start..).unwrap_or_default();
-        let rest = rest.split('\n').next().unwrap_or_default();
-        let (offset, length) = match rest.char_indices().nth(column - 1) {
-            Some((offset, character)) => (offset, character.len_utf8()),
-            None => (rest.len(), 0),
-        };
-        Self { line, column, offset: start + offset, length }
-    }
-
     fn label(&self, text: Option<&str>) -> LabeledSpan {
         LabeledSpan::new(text.map(str::to_owned), self.offset, self.length)
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::phrase::{did_you_mean, name_of};
 use super::problem::SpecError;
@@ -54,19 +54,23 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 fn other_file(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|parent| *parent != Path::new(""));
     let folder = folder.unwrap_or(Path::new("."));
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Ok(specs) = files(folder) else {
         let folder = name_of(&folder.display().to_string());
         return Some(format!("the folder {folder} cannot be read"));
     };
-    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let is_spec = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
-    let mut names: Vec<String> = names.filter(is_spec).collect();
-    names.sort();
-    fn stem(name: &str) -> &str {
-        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+    fn stem(path: &Path) -> Option<&str> {
+        path.file_stem()?.to_str()
     }
-    let wanted = path.file_name()?.to_string_lossy();
-    let meant = closest(stem(&wanted), names.iter().map(|name| stem(name)))?;
-    let found = names.iter().find(|name| stem(name) == meant)?;
-    Some(did_you_mean(&path.with_file_name(found).display().to_string()))
+    let meant = closest(stem(path)?, specs.iter().filter_map(|spec| stem(spec)))?;
+    let found = specs.iter().find(|spec| stem(spec) == Some(meant))?;
+    Some(did_you_mean(&path.with_file_name(found.file_name()?).display().to_string()))
+}
+
+/// The YAML files of a folder, in order.
+pub fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let paths = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
+    let is_spec = |path: &PathBuf| path.extension().is_some_and(|it| it == "yaml" || it == "yml");
+    let mut paths: Vec<PathBuf> = paths.filter(is_spec).collect();
+    paths.sort();
+    Ok(paths)
 }

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::DatasetSpec;
 use super::candidates::Candidates;
 use super::check::Checker;
 use super::node::Node;
@@ -13,6 +13,7 @@ use super::phrase::{did_you_mean, name_of, one_of};
 use super::problem::{Place, Problem, SpecText};
 use super::schema::{FILES, FORM, LABEL};
 use super::types::{Experiment, MethodSpec};
+use super::{DatasetSpec, FilesSpec};
 use crate::paper;
 use crate::wording::{closest, counted};
 
@@ -30,9 +31,7 @@ pub(super) fn resolve(text: &SpecText) -> Result<(Experiment, Vec<Candidates>), 
     if !resolver.problems.is_empty() {
         return Err(resolver.problems);
     }
-    for resolved in ["datasets", "methods"] {
-        value[resolved] = json!([]);
-    }
+    (value["datasets"], value["methods"]) = (json!([]), json!([]));
     let mut experiment: Experiment = serde_json::from_value(value).map_err(|error| {
         vec![text.problem(&[], format!("not a valid experiment: {error}"), None)]
     })?;
@@ -78,27 +77,21 @@ impl<'a> Resolver<'a> {
         self.text.place(&[&[entry.list, &entry.index], option].concat())
     }
 
-    /// Whether all methods are known, so that one can say which are not.
+    /// Whether all methods are known, so that a name can be called unknown.
     fn has_all_methods(&self) -> bool {
         let methods = self.value["methods"].as_array();
         methods.is_none_or(|methods| methods.iter().all(Value::is_object))
     }
 
     fn datasets(&mut self) -> Vec<DatasetSpec> {
-        let mut datasets = Vec::new();
-        let mut places: HashMap<String, Place> = HashMap::new();
+        let (mut datasets, mut names) = (Vec::new(), HashMap::new());
         for entry in self.entries("datasets") {
             let is_own = entry.name == FILES;
             let at = self.place(&entry, if is_own { &["name"] } else { &[] });
             match dataset(&entry) {
                 Ok(dataset) => {
-                    let name = dataset.name();
-                    if let Some(&first) = places.get(&name) {
-                        let help = is_own.then(|| "give one of them another `name`".to_owned());
-                        let problem = same_name("datasets are called", &name, at, first);
-                        self.problems.push(problem.help(help));
-                    }
-                    places.entry(name).or_insert(at);
+                    let help = is_own.then_some("give one of them another `name`");
+                    self.claim(&mut names, dataset.name(), at, "datasets are called", help);
                     datasets.push(dataset);
                 }
                 Err(error) => {
@@ -112,50 +105,64 @@ impl<'a> Resolver<'a> {
 
     /// The method entries, and the points of those without problems.
     fn methods(&mut self) -> (Vec<MethodSpec>, Vec<Candidates>) {
-        let mut specs: Vec<MethodSpec> = Vec::new();
-        let mut places: HashMap<String, Place> = HashMap::new();
+        let (mut specs, mut names) = (Vec::new(), HashMap::new());
         let mut known: Vec<(Place, String, Candidates)> = Vec::new();
         for entry in self.entries("methods") {
-            let before = self.problems.len();
-            let spec = self.method(&entry);
-            let is_sound = self.problems.len() == before;
-            let points = if is_sound { self.candidates(&entry, &spec) } else { None };
-            let label = spec.label.clone().unwrap_or_default();
             let (at, label_at) = (self.place(&entry, &[]), self.place(&entry, &[LABEL]));
+            let (spec, points) = self.method(&entry);
             let is_same =
                 |other: &Candidates| points.as_ref().is_some_and(|own| own.is_same(other));
-            if let Some(&first) = places.get(&label) {
-                let help = "give one of them a `label` of its own".to_owned();
-                let problem = same_name("methods are labelled", &label, label_at, first);
-                self.problems.push(problem.help(help));
-            } else if let Some((first, theirs, _)) = known.iter().find(|(.., other)| is_same(other))
+            let (label, help) = (spec.label.clone(), "give one of them another `label`");
+            if self.claim(&mut names, label, label_at, "methods are labelled", Some(help))
+                && let Some((first, theirs, _)) = known.iter().find(|(.., other)| is_same(other))
             {
-                // Its cells would be the same cells, whatever it is labelled.
-                let (line, theirs) = (first.line, name_of(theirs));
+                // Its cells would be the same cells under any label.
                 let message = format!(
-                    "this is the method of line {line} with the same parameters, labelled {theirs} there"
+                    "this is the method of line {} with the same parameters, labelled {} there",
+                    first.line,
+                    name_of(theirs)
                 );
                 let problem = Problem::new(at, message).also(*first, "first given here");
                 let help = "remove one of the two or change a parameter".to_owned();
                 self.problems.push(problem.help(help));
             }
+            known.extend(points.map(|points| (at, spec.label.clone(), points)));
             specs.push(spec);
-            places.entry(label.clone()).or_insert(label_at);
-            known.extend(points.map(|points| (at, label, points)));
         }
         (specs, known.into_iter().map(|(.., points)| points).collect())
     }
 
+    /// Gives a name to the entry at `at`, unless another has it; `are` is "datasets are called" or alike.
+    fn claim(
+        &mut self,
+        names: &mut HashMap<String, Place>,
+        name: String,
+        at: Place,
+        are: &str,
+        help: Option<&str>,
+    ) -> bool {
+        let Some(&first) = names.get(&name) else {
+            names.insert(name, at);
+            return true;
+        };
+        let message = format!("two {are} {}, the first in line {}", name_of(&name), first.line);
+        let problem = Problem::new(at, message).also(first, "first named here");
+        self.problems.push(problem.help(help.map(str::to_owned)));
+        false
+    }
+
     /// Refuses a table that the paper does not have.
     fn check_table(&mut self) {
+        let Some(table) = self.value["reproduces"]["table"].as_u64() else {
+            return;
+        };
         // Tables of the appendix have no number that `reproduces` could name.
-        let known = paper::tables().iter().map(|known| -> &str { &known.table });
-        let known: Vec<&str> = known.filter(|table| table.parse::<u32>().is_ok()).collect();
-        let table = self.value["reproduces"]["table"].as_u64().map(|table| table.to_string());
-        if let Some(table) = table.filter(|table| !known.contains(&table.as_str())) {
-            let expected = one_of(known);
+        let tables = paper::tables().iter().map(|known| known.table.as_str());
+        let known: Vec<&str> = tables.filter(|name| name.parse::<u32>().is_ok()).collect();
+        if !known.contains(&table.to_string().as_str()) {
             let message = format!(
-                "`reproduces.table` is {table}, which is no table of the paper known here, expected {expected}"
+                "`reproduces.table` is {table}, which is not a known table of the paper, expected {}",
+                one_of(known)
             );
             self.problems.push(self.text.problem(&["reproduces", "table"], message, None));
         }
@@ -164,45 +171,58 @@ impl<'a> Resolver<'a> {
     /// The label of the method to compare with.
     fn against(&mut self, methods: &[MethodSpec]) -> Option<String> {
         let against = self.value["compare"]["against"].as_str()?;
+        let at = self.text.place(&["compare", "against"]);
         if !self.has_all_methods() || labels(methods).any(|label| label == against) {
             return Some(against.to_owned());
         }
-        let named = |method: &&MethodSpec| method.method == against;
-        let meant: Vec<&str> = labels(methods.iter().filter(named)).collect();
-        let (which, expected, help) = match meant.as_slice() {
+        let named = methods.iter().filter(|method| method.method == against);
+        match labels(named).collect::<Vec<_>>().as_slice() {
             [label] => return Some((*label).to_owned()),
             [] => {
                 let mut known: Vec<&str> = names(methods).collect();
                 known.dedup();
-                let meant = closest(against, names(methods).chain(labels(methods)));
-                ("is no method of this experiment".into(), known, meant.map(did_you_mean))
+                self.unknown_method("`compare.against` is", against, at, known, methods);
             }
             labels => {
-                (format!("stands for {}", counted(labels.len(), "method")), meant.clone(), None)
+                let message = format!(
+                    "`compare.against` is {}, which stands for {}, expected {}",
+                    name_of(against),
+                    counted(labels.len(), "method"),
+                    one_of(labels)
+                );
+                self.problems.push(Problem::new(at, message));
             }
-        };
-        let (against, expected) = (name_of(against), one_of(expected));
-        let message = format!("`compare.against` is {against}, which {which}, expected {expected}");
-        self.problems.push(self.text.problem(&["compare", "against"], message, help));
+        }
         None
     }
 
-    /// Every method that is to be submitted apart is one of the experiment's.
+    /// Refuses resources for a method that the experiment does not have.
     fn check_slurm(&mut self, methods: &[MethodSpec]) {
         let named = self.text.root.get("slurm").and_then(|slurm| slurm.get("methods"));
         let entries = named.filter(|_| self.has_all_methods()).map_or(&[][..], Node::entries);
         let known: BTreeSet<&str> = names(methods).chain(labels(methods)).collect();
         for entry in entries.iter().filter(|entry| !known.contains(entry.key.as_str())) {
-            let message = format!(
-                "`slurm.methods` names {}, which is no method of this experiment, expected {}",
-                name_of(&entry.key),
-                one_of(known.iter().copied())
-            );
-            // Of a name and a label that are equally close, the name.
-            let meant = closest(&entry.key, names(methods).chain(labels(methods)));
-            let problem = Problem::new(entry.key_at, message).help(meant.map(did_you_mean));
-            self.problems.push(problem);
+            let (name, at) = (&entry.key, entry.key_at);
+            self.unknown_method("`slurm.methods` names", name, at, known.clone(), methods);
         }
+    }
+
+    /// Reports a name that neither a method nor a label has; `known` are those to choose from.
+    fn unknown_method<'n>(
+        &mut self,
+        clause: &str,
+        name: &str,
+        at: Place,
+        known: impl IntoIterator<Item = &'n str>,
+        methods: &[MethodSpec],
+    ) {
+        let (found, expected) = (name_of(name), one_of(known));
+        let message = format!(
+            "{clause} {found}, which is not a method of this experiment, expected {expected}"
+        );
+        // Of a name and a label that are equally close, the name.
+        let meant = closest(name, names(methods).chain(labels(methods)));
+        self.problems.push(Problem::new(at, message).help(meant.map(did_you_mean)));
     }
 }
 
@@ -211,21 +231,14 @@ fn names(methods: &[MethodSpec]) -> impl Iterator<Item = &str> {
 }
 
 fn labels<'a>(methods: impl IntoIterator<Item = &'a MethodSpec>) -> impl Iterator<Item = &'a str> {
-    methods.into_iter().filter_map(|method| method.label.as_deref())
-}
-
-/// Two entries of one name; `are` is "datasets are called" or alike.
-fn same_name(are: &str, name: &str, at: Place, first: Place) -> Problem {
-    let message = format!("two {are} {}, the first in line {}", name_of(name), first.line);
-    Problem::new(at, message).also(first, "first named here")
+    methods.into_iter().map(|method| method.label.as_str())
 }
 
 fn dataset(entry: &Entry<'_>) -> Result<DatasetSpec, serde_json::Error> {
-    // Nothing after the name is no option.
-    let options = if entry.options.is_null() { json!({}) } else { entry.options.clone() };
     if entry.name == FILES {
-        return serde_json::from_value(options).map(DatasetSpec::Files);
+        return FilesSpec::deserialize(entry.options).map(DatasetSpec::Files);
     }
-    let options = serde_json::from_value(options)?;
+    // Nothing after the name means no options.
+    let options = Option::deserialize(entry.options)?.unwrap_or_default();
     Ok(DatasetSpec::Registered { name: entry.name.to_owned(), options })
 }

@@ -17,7 +17,7 @@ use super::{DatasetOptions, FilesSpec};
 use crate::data::registry;
 use crate::methods::{Entry, METHODS};
 
-/// The entry for data of one's own.
+/// The entry for the user's own data.
 pub(super) const FILES: &str = "files";
 /// The parameter that every method takes.
 pub(super) const LABEL: &str = "label";
@@ -27,6 +27,17 @@ pub(super) static FORM: LazyLock<Form> = LazyLock::new(|| {
     let schema = schema();
     Form::of(&schema, schema["$defs"].as_object().expect("the schema has definitions"))
 });
+
+/// A value of the key `slurm` or of its `task`, if the schema allows it; else what it expects.
+pub fn slurm_option(key: &str, text: &str) -> Result<String, String> {
+    let form = FORM.at(&["slurm", key]).or_else(|| FORM.at(&["slurm", "task", key]));
+    let form = form.ok_or_else(|| format!("no key `{key}`"))?;
+    match form.of_type("string").is_some_and(|string| string.admits(text)) {
+        true => Ok(text.to_owned()),
+        // A spec needs quotes around what YAML would read as a number.
+        false => Err(format!("expected {}", form.expected().trim_end_matches(", in quotes"))),
+    }
+}
 
 /// The JSON schema of a spec.
 pub fn schema() -> Value {
@@ -49,7 +60,7 @@ pub fn schema_text() -> String {
     format!("{:#}\n", schema())
 }
 
-/// An entry with options. That its name alone will do is added by [`allow_bare_names`].
+/// An entry with options. [`allow_bare_names`] adds that its name alone is enough.
 fn named(name: &str, title: &str, about: &str, options: Value) -> Value {
     json!({
         "type": "object",
@@ -136,10 +147,9 @@ fn range() -> Value {
 /// Lets the bare name of a variant stand for the variant with default options.
 fn allow_bare_names(schema: &mut Schema, definitions: &Map<String, Value>) {
     if let Some(Value::Array(variants)) = schema.get_mut("oneOf") {
-        let known: Vec<&Value> = variants.iter().map(|variant| &variant["const"]).collect();
         let bare = variants.iter().filter_map(|variant| bare(variant, definitions));
-        let bare = bare.filter(|bare| !known.contains(&&bare["const"]));
-        let bare: Vec<Value> = bare.collect();
+        let is_new = |bare: &Value| variants.iter().all(|known| known["const"] != bare["const"]);
+        let bare: Vec<Value> = bare.filter(is_new).collect();
         variants.splice(0..0, bare);
     }
 }

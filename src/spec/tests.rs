@@ -70,7 +70,7 @@ fn a_sound_spec_becomes_an_experiment() {
 fn parameters_come_in_one_normal_form() {
     let methods = sound(SOUND).experiment.methods;
     assert_eq!(json!(methods[0].fixed), json!({"c": 1.0}));
-    assert_eq!(methods[1].label.as_deref(), Some("TWSVM"));
+    assert_eq!(methods[1].label, "TWSVM");
     assert_eq!(json!(methods[1].fixed), json!({"c": 1.0, "r": 0.1, "scheme": "ovr"}));
     assert_eq!(json!(methods[2].fixed), json!({"graph": {"neighbours": 7}}));
     let tuned = json!([
@@ -195,6 +195,22 @@ fn a_key_given_three_times_is_reported_twice_with_both_places() {
     let lines: Vec<_> = error.problems().iter().filter_map(|problem| problem.place).collect();
     assert_eq!(lines.iter().map(|place| place.line).collect::<Vec<_>>(), [3, 5]);
     assert!(error.problems()[1].message.contains("first in line 1"));
+}
+
+#[test]
+fn options_of_slurm_are_checked_by_the_patterns_of_the_schema() {
+    for (key, good, bad) in [
+        ("time", "1-12:30", "soon"),
+        ("memory", "8G", "lots"),
+        ("gpus", "a100:2", "two words"),
+        ("partition", "short,long", "a b"),
+        ("account", "lab", "-x"),
+    ] {
+        assert_eq!(slurm_option(key, good), Ok(good.to_owned()), "{key}");
+        assert!(slurm_option(key, bad).is_err(), "{key}");
+    }
+    assert!(slurm_option("time", "soon").unwrap_err().contains("a time as Slurm writes it"));
+    assert!(slurm_option("nothing", "x").is_err());
 }
 
 /// Whatever the text, the answer is an experiment or problems that can be shown.

@@ -2,6 +2,7 @@
 
 use super::axis::{self, Axis, NO_STEP};
 use super::candidates::Candidates;
+use super::form::Form;
 use super::node::Kind;
 use super::phrase::name_of;
 use super::problem::Problem;
@@ -12,24 +13,26 @@ use super::types::{MethodSpec, Search, default_seed};
 use crate::methods::{self, ConfigureError};
 use crate::wording::counted;
 use npsvc::{BadParameter, Seed};
+use serde::Deserialize;
 
 impl Resolver<'_> {
-    /// The parameters of an entry, ranges expanded and points drawn.
-    pub(super) fn method(&mut self, entry: &Entry<'_>) -> MethodSpec {
+    /// The parameters of an entry, ranges expanded and points drawn; and the points, unless there is a problem.
+    pub(super) fn method(&mut self, entry: &Entry<'_>) -> (MethodSpec, Option<Candidates>) {
+        let known = methods::find(entry.name).expect("a method of the schema");
         let mut spec = MethodSpec { method: entry.name.to_owned(), ..MethodSpec::default() };
-        spec.label = methods::find(entry.name).map(|known| known.info.title.to_owned());
-        let search: Search =
-            serde_json::from_value(self.value["select"]["search"].clone()).unwrap_or_default();
-        let methods = FORM.key("methods").and_then(|methods| methods.list()?.items.as_deref());
-        let form = methods.and_then(|methods| methods.variants()[entry.name]?.of_type("object"));
+        spec.label = known.info.title.to_owned();
+        let before = self.problems.len();
+        let search = &self.value["select"]["search"];
+        let search: Search = Deserialize::deserialize(search).unwrap_or_default();
+        let methods = FORM.at(&["methods"]).and_then(Form::list);
+        let form = methods.and_then(|methods| methods.items.variants[entry.name].as_ref());
         let mut axes: Vec<(&str, Axis<'_>)> = Vec::new();
         for (name, value) in entry.options.as_object().into_iter().flatten() {
-            let form = form.and_then(|form| form.key(name)).expect("a parameter of the schema");
-            if name == LABEL {
-                spec.label = value.as_str().map(str::to_owned);
-                continue;
-            }
+            let form = form.and_then(|form| form.at(&[name])).expect("a known parameter");
             match Axis::of(value, form, search) {
+                _ if name == LABEL => {
+                    spec.label = value.as_str().map_or(spec.label, str::to_owned);
+                }
                 Err(wrong) => self.bad_range(entry, name, &wrong),
                 Ok(Axis::List(values)) if values.len() == 1 => {
                     spec.fixed.extend(values.into_iter().map(|value| (name.clone(), value)));
@@ -46,7 +49,9 @@ impl Resolver<'_> {
             Ok(points) => spec.sampled = points,
             Err((name, wrong)) => self.bad_range(entry, name, &wrong),
         }
-        spec
+        let is_sound = self.problems.len() == before && self.check_choice(entry, &spec);
+        let candidates = if is_sound { self.candidates(entry, known, &spec) } else { None };
+        (spec, candidates)
     }
 
     fn bad_range(&mut self, entry: &Entry<'_>, name: &str, wrong: &str) {
@@ -56,34 +61,37 @@ impl Resolver<'_> {
         self.problems.push(Problem::new(self.place(entry, &[name]), message).help(help));
     }
 
-    /// Checks that tuned parameters can be chosen, and that every point is allowed.
-    pub(super) fn candidates(
+    /// Checks that tuned parameters can be chosen; false if they make too many points to look at each.
+    fn check_choice(&mut self, entry: &Entry<'_>, spec: &MethodSpec) -> bool {
+        let tuned = spec.tuned.first().map(|(name, values)| (name, values.len()));
+        let drawn = || Some((spec.sampled.first()?.keys().next()?, spec.sampled.len()));
+        let Some((name, values)) = tuned.or_else(drawn) else {
+            return true;
+        };
+        let (at, points) = (self.place(entry, &[name]), spec.points());
+        if self.text.root.get("select").is_none_or(|select| matches!(select.kind, Kind::Null)) {
+            let (subject, values) = (entry.subject(name), counted(values, "value"));
+            let message = format!("{subject} has {values}, but nothing says how to choose one");
+            let help = "add `select: {by: cross-validation, folds: 5}`".to_owned();
+            self.problems.push(Problem::new(at, message).help(help));
+        }
+        if points > MOST_POINTS {
+            let method = name_of(entry.name);
+            let message =
+                format!("{method} has a grid of {points} points, expected at most {MOST_POINTS}");
+            self.problems.push(Problem::new(at, message));
+        }
+        points <= MOST_POINTS
+    }
+
+    /// Checks that every point is allowed.
+    fn candidates(
         &mut self,
         entry: &Entry<'_>,
+        known: &'static methods::Entry,
         spec: &MethodSpec,
     ) -> Option<Candidates> {
-        let drawn = spec.sampled.iter().flat_map(|point| point.keys());
-        let drawn = drawn.map(|name| (name, spec.sampled.len()));
-        let mut tuned = spec.tuned.iter().map(|(name, values)| (name, values.len())).chain(drawn);
-        if let Some((name, values)) = tuned.next() {
-            let (at, points) = (self.place(entry, &[name]), spec.points());
-            let selected = self.text.root.get("select");
-            if selected.is_none_or(|select| matches!(select.kind, Kind::Null)) {
-                let (subject, values) = (entry.subject(name), counted(values, "value"));
-                let message = format!("{subject} has {values}, but nothing says how to choose one");
-                let help = "add `select: {by: cross-validation, folds: 5}`".to_owned();
-                self.problems.push(Problem::new(at, message).help(help));
-            }
-            if points > MOST_POINTS {
-                let method = name_of(entry.name);
-                let message = format!(
-                    "{method} has a grid of {points} points, expected at most {MOST_POINTS}"
-                );
-                self.problems.push(Problem::new(at, message));
-                return None;
-            }
-        }
-        let refused = match Candidates::new(methods::find(entry.name)?, spec) {
+        let refused = match Candidates::new(known, spec) {
             Ok(candidates) => return Some(candidates),
             Err((index, ConfigureError::Range(BadParameter { parameter, found, expected }))) => {
                 let subject = entry.subject(&parameter);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 use npsvc::params::Range;
 use npsvc::{Kernel, Shape, Storage};
 
+use super::schema::slurm_option;
 use crate::data::{DatasetSpec, Splits};
 use crate::methods::{is_default, spec_parameters};
 
@@ -25,23 +27,23 @@ pub struct Experiment {
     /// Heading of tables and reports.
     #[serde(default)]
     pub title: String,
-    /// Which table of the paper stands beside ours.
+    /// The table of the paper to compare with.
     #[serde(default)]
     pub reproduces: Option<Reproduces>,
     /// How parameters were set; shown in the report, changes nothing.
     #[serde(default)]
     pub protocol: Option<Protocol>,
-    /// Root of the seed tree; below 2^53, which every reader of JSON holds exactly.
+    /// Root of the seed tree; below 2^53, so that every reader of JSON reads it exactly.
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub seed: u64,
-    /// Registered datasets by name, with options if need be, or files of one's own.
+    /// Registered datasets by name, with or without options, or your own files.
     #[schemars(with = "Vec<Value>", length(min = 1), extend("items" = {"$ref": "#/$defs/Dataset"}))]
     pub datasets: Vec<DatasetSpec>,
-    /// The outer splits, the same for every method.
+    /// The outer splits, shared by all methods.
     #[serde(default)]
     pub splits: Splits,
-    /// The kernel, the same for every method.
+    /// The kernel, shared by all methods.
     #[serde(default)]
     pub kernel: Kernel,
     /// Added to the diagonal of the training kernel matrix (the paper's epsilon).
@@ -51,7 +53,7 @@ pub struct Experiment {
     /// How the training kernel matrix is held: `full`, or as a `pivoted` factor of low rank.
     #[serde(default, skip_serializing_if = "Factor::is_full")]
     pub factor: Factor,
-    /// Methods by name, with parameters if need be. A list or a range of values is tuned.
+    /// Methods by name, with or without parameters. A list or a range of values is tuned.
     #[schemars(with = "Vec<Value>", length(min = 1), extend("items" = {"$ref": "#/$defs/Method"}))]
     pub methods: Vec<MethodSpec>,
     /// How to choose parameters that are given as lists or ranges.
@@ -60,15 +62,15 @@ pub struct Experiment {
     /// Significance tests against one method.
     #[serde(default)]
     pub compare: Option<Compare>,
-    /// What to store beside the ledger for figures, for the first split of every dataset.
+    /// What to store next to the ledger for figures, for the first split of every dataset.
     #[serde(default)]
     #[schemars(extend("uniqueItems" = true))]
     pub record: Vec<Recording>,
-    /// What is written beside the ledger; everything if left out.
+    /// What to write next to the ledger; everything if left out.
     #[serde(default = "default_render")]
     #[schemars(extend("uniqueItems" = true))]
     pub render: Vec<Rendering>,
-    /// What `npsvcpp submit --slurm` asks of a cluster. It changes no number and is not part of a plan.
+    /// What `npsvcpp submit --slurm` requests from a cluster. It changes no numbers and is not part of a plan.
     #[serde(default, skip_serializing)]
     pub slurm: Option<Slurm>,
 }
@@ -126,7 +128,7 @@ impl Factor {
 spec_parameters! {
     /// Where a pivoted factor ends.
     pub struct Pivoted {
-        /// Largest number of columns; none means as many as the tolerance asks for.
+        /// Largest number of columns; without it, the tolerance alone decides.
         #[schemars(range(min = 1))]
         rank: Option<usize> = None;
         /// The factor ends when the error's trace is below this, relative to that of the kernel matrix.
@@ -157,8 +159,8 @@ pub enum Protocol {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MethodSpec {
     pub method: String,
-    /// Name in tables; the method's title if left out. Always present once loaded.
-    pub label: Option<String>,
+    /// Name in tables.
+    pub label: String,
     /// Parameters with a single value, as JSON.
     pub fixed: Map<String, Value>,
     /// Parameters to be tuned: name and the values to try, ranges already expanded.
@@ -270,7 +272,7 @@ pub enum SelectOn {
     Training,
     /// The dataset's own validation samples: fit on all training samples, once per point.
     Validation,
-    /// Choose on the test samples, as some published code does. Every rendering carries a warning.
+    /// The test samples, as in some published code. Every rendering carries a warning.
     Test,
 }
 
@@ -338,7 +340,7 @@ pub enum Rendering {
     Report,
 }
 
-/// What a Slurm cluster is asked for; options of `npsvcpp submit` come before it.
+/// What to request from a Slurm cluster. Options of `npsvcpp submit` override it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Slurm {
@@ -362,32 +364,35 @@ pub struct Slurm {
     pub options: Vec<String>,
     /// What a task gets.
     pub task: Resources,
-    /// Methods, by name or label, whose tasks get something else; they are submitted apart.
+    /// Methods, by name or label, whose tasks get other resources; they are submitted in their own arrays.
     pub methods: BTreeMap<String, Resources>,
 }
 
-/// What a task of a job array gets.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+/// What a task of a job array gets. `npsvcpp submit` takes the same options.
+#[derive(Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resources {
-    /// Longest time, such as `4:00:00` or `1-12`; the partition's default if left out.
+    /// Limit the time of a task, such as `4:00:00`; the program is asked to end two minutes before.
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| slurm_option("time", text))]
     #[schemars(
         regex(pattern = r"^[0-9]+(-[0-9]+)?(:[0-9]+){0,2}$"),
         extend("patternErrorMessage" = "a time as Slurm writes it, such as `30` (minutes), `4:00:00` or `1-12`, in quotes")
     )]
     pub time: Option<String>,
-    /// Memory, such as `8G`; estimated if left out.
+    /// Give a task this much memory, such as `8G`; estimated if left out.
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| slurm_option("memory", text))]
     #[schemars(
         regex(pattern = r"^[1-9][0-9]{0,11}[KMGT]?$"),
         extend("patternErrorMessage" = "a size as Slurm writes it, such as `500M` or `8G`")
     )]
     pub memory: Option<String>,
-    /// Cores; 1 if left out.
+    /// Give a task this many cores; 1 if left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     #[schemars(range(min = 1, max = 4096))]
     pub cpus: Option<u32>,
-    /// Graphics processors, such as `1` or `a100:2`.
+    /// Give a task graphics processors, such as `1` or `a100:2`.
+    #[arg(long, value_name = "GPUS", value_parser = |text: &str| slurm_option("gpus", text))]
     #[schemars(
         regex(pattern = r"^[A-Za-z0-9._-]+(:[0-9]+)?$"),
         extend("patternErrorMessage" = "a number or a kind and a number, such as `a100:2`, in quotes")

@@ -299,7 +299,7 @@ fn methods_and_their_parameters() {
             (
                 "twsvm\n  - twsvm",
                 &[
-                    "x.yaml:6:5: two methods are labelled `TWSVM`, the first in line 5; give one of them a `label` of its own",
+                    "x.yaml:6:5: two methods are labelled `TWSVM`, the first in line 5; give one of them another `label`",
                 ],
             ),
             (
@@ -462,13 +462,13 @@ fn comparisons() {
             (
                 "smv",
                 &[
-                    "x.yaml:4:20: `compare.against` is `smv`, which is no method of this experiment, expected one of `twsvm`, `svm`; did you mean `svm`?",
+                    "x.yaml:4:20: `compare.against` is `smv`, which is not a method of this experiment, expected one of `twsvm`, `svm`; did you mean `svm`?",
                 ],
             ),
             (
                 "othr",
                 &[
-                    "x.yaml:4:20: `compare.against` is `othr`, which is no method of this experiment, expected one of `twsvm`, `svm`; did you mean `Other`?",
+                    "x.yaml:4:20: `compare.against` is `othr`, which is not a method of this experiment, expected one of `twsvm`, `svm`; did you mean `Other`?",
                 ],
             ),
             (

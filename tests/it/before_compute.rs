@@ -83,8 +83,8 @@ fn a_table_the_paper_does_not_have_is_refused() {
     let good = "  - files: {name: own, train: own.txt}";
     folder.write("spec.yaml", spec("spec", good, "reproduces: {table: 99}\n"));
     let run = folder.run("check spec.yaml --offline -q");
-    let said = "spec.yaml:6:21: `reproduces.table` is 99, which is no table of the paper known \
-                here, expected one of `2`, `3`\n";
+    let said = "spec.yaml:6:21: `reproduces.table` is 99, which is not a known table of \
+                the paper, expected one of `2`, `3`\n";
     assert_eq!((run.code, run.err.as_str()), (2, said));
     folder.write("spec.yaml", spec("spec", good, "reproduces: {table: 2}\n"));
     assert_eq!(folder.run("check spec.yaml --offline -q").code, 0);

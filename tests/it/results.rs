@@ -41,7 +41,7 @@ fn experiment() -> Experiment {
             .iter()
             .map(|method| MethodSpec {
                 method: method.method.clone(),
-                label: None,
+                label: String::new(),
                 fixed: Map::new(),
                 tuned: Vec::new(),
                 sampled: Vec::new(),

@@ -266,7 +266,7 @@ fn a_mistake_in_the_spec_is_found_before_anything_is_submitted() {
         "`slurm.partition` is the string \"a b\"",
         "expected a size as Slurm writes it, such as `500M` or `8G`",
         "expected a time as Slurm writes it",
-        "`slurm.methods` names `gepsvn`, which is no method of this experiment",
+        "`slurm.methods` names `gepsvn`, which is not a method of this experiment",
         "did you mean `gepsvm`?",
     ] {
         assert!(bad.err.contains(said), "{said}\n{}", bad.err);

@@ -23,7 +23,7 @@ use npsvc::{BadParameter, MethodInfo, Scheme, Shape};
 
 use super::{Cost, Text};
 
-/// What a build without libtorch says of these methods.
+/// Why a build without libtorch cannot train these methods.
 pub const NEEDS_DEEP: &str = "needs a program built with `--features deep`";
 
 /// The parameters of a criterion as a spec writes them.
@@ -107,7 +107,14 @@ impl Criterion {
                 BadParameter::unless(is_acute, "margin", margin, expected)
             }
             Loss::Softmax(Margin::None | Margin::Additive { .. }) => Ok(()),
-            Loss::Hyperplanes(hyperplanes) => hyperplanes.check(),
+            Loss::Hyperplanes(Hyperplanes { scale, tau_step, .. }) => {
+                scale.check_ranges().map_err(|error| error.inside("loss_scale"))?;
+                let Some(TauStep { gamma, .. }) = tau_step else {
+                    return Ok(());
+                };
+                gamma.check_ranges().map_err(|error| error.inside("gamma"))?;
+                BadParameter::unless(gamma.t_max != Some(0), "gamma.t_max", 0, "at least 1")
+            }
         }
     }
 
@@ -121,16 +128,5 @@ impl Criterion {
             flops: self.training.epochs as f64 * n * weights * 2.0,
             bytes: 4.0 * (6.0 * weights + n * (m + 2.0 * k)) + 64e6,
         }
-    }
-}
-
-impl Hyperplanes {
-    fn check(&self) -> Result<(), BadParameter> {
-        self.scale.check_ranges().map_err(|error| error.inside("loss_scale"))?;
-        let Some(TauStep { gamma, .. }) = &self.tau_step else {
-            return Ok(());
-        };
-        gamma.check_ranges().map_err(|error| error.inside("gamma"))?;
-        BadParameter::unless(gamma.t_max != Some(0), "gamma.t_max", 0, "at least 1")
     }
 }

@@ -69,9 +69,9 @@ criterion! {
 criterion! {
     /// Parameters of a network under ArcFace.
     pub struct ArcFace {
-        /// What cosines are multiplied by.
+        /// Factor of the cosines.
         scale: f64 = 64.0, Range::Above(0.0);
-        /// What the angle of the right class must make up for, in radians.
+        /// Margin added to the angle of the right class, in radians.
         margin: f64 = 0.5, Range::AtLeast(0.0);
     }
     info: "arcface", 1, "ArcFace",
@@ -82,9 +82,9 @@ criterion! {
 criterion! {
     /// Parameters of a network under AM-softmax.
     pub struct AmSoftmax {
-        /// What cosines are multiplied by.
+        /// Factor of the cosines.
         scale: f64 = 30.0, Range::Above(0.0);
-        /// What the cosine of the right class must make up for.
+        /// Margin subtracted from the cosine of the right class.
         margin: f64 = 0.35, Range::AtLeast(0.0);
     }
     info: "am-softmax", 1, "AM-softmax",
@@ -97,7 +97,7 @@ criterion! {
     pub struct Dtwsvn {
         /// Weight of the dissimilarity loss.
         c: f64 = 1.0, Range::Above(0.0);
-        /// `s`, how far hyperplanes are to be from the samples of the other side.
+        /// `s`, the distance that hyperplanes should keep from the samples of the other side.
         margin: f64 = MARGIN, Range::Above(0.0);
         scheme: Scheme = Scheme::Ovr;
     }
@@ -117,7 +117,7 @@ criterion! {
     pub struct DNpsvcpp {
         /// Weight of the dissimilarity loss.
         c: f64 = 1.0, Range::Above(0.0);
-        /// `s`, how far hyperplanes are to be from the samples of the other side.
+        /// `s`, the distance that hyperplanes should keep from the samples of the other side.
         margin: f64 = MARGIN, Range::Above(0.0);
         gamma: Gamma = Gamma::default();
         /// `beta`: 0.85 is the paper's text, 0.4 the authors' code.
@@ -252,7 +252,7 @@ spec_parameters! {
         /// Momentum of the gradient descent.
         momentum: f64 = 0.9, Range::Below(0.0, 1.0);
         weight_decay: f64 = 1e-4, Range::AtLeast(0.0);
-        /// First epochs, in which the prior encoder is trained too; then it is frozen. Means nothing for
+        /// Number of first epochs in which the prior encoder is trained too; then it is frozen. It has no effect on
         /// given vectors.
         fine_tune: usize = 10;
         /// Has no effect: the features of a frozen prior encoder are always computed once. Older specs have it.

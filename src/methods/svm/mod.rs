@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `smo` ([`npsvc::Svm`]) | the shared kernel matrix | none known |
 //! | `libsvm` (crate libsvm-rs) | the shared kernel matrix, rounded to single precision | copies the matrix of every pair several times; ignores `max_iter` (it has its own limit of 10^7); reports no iterations |
-//! | `linfa` (crate linfa-svm) | computed by itself, without jitter | slow; shrinking is switched off, because it panics; polynomial kernels need `scale > 0`; ignores `max_iter`; reports no iterations |
+//! | `linfa` (crate linfa-svm) | computed by linfa-svm, without jitter | slow; shrinking is switched off, because it panics; polynomial kernels need `scale > 0`; ignores `max_iter`; reports no iterations |
 //!
 //! The certificate sums over the pairs. It is computed from the shared kernel matrix for every engine.
 
@@ -63,7 +63,7 @@ impl Method for Svm {
 
     fn check(&self, shape: Option<Shape>) -> Result<(), BadParameter> {
         self.check_ranges()?;
-        // linfa-svm computes the kernel by itself, and a factor replaces the kernel.
+        // linfa-svm computes the kernel, and a factor replaces the kernel.
         let has_factor = shape.is_some_and(|shape| shape.rank.is_some());
         BadParameter::unless(
             self.engine != Engine::Linfa || !has_factor,

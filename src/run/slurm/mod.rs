@@ -83,22 +83,6 @@ fn mebibytes(text: &str) -> Option<u64> {
     }
 }
 
-/// An option of `submit` that the key `slurm` of a spec knows too, checked by the pattern of that key.
-pub fn check(key: &str, value: &str) -> Result<String, String> {
-    let schemas = [schemars::schema_for!(Resources), schemars::schema_for!(Slurm)];
-    let mut found = schemas.iter().map(|schema| &schema.as_value()["properties"][key]);
-    let form = found.find(|form| form.is_object()).ok_or_else(|| format!("no key `{key}`"))?;
-    let pattern = form["pattern"].as_str().unwrap_or_default();
-    if regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(value)) {
-        return Ok(value.to_owned());
-    }
-    let expected = form["patternErrorMessage"].as_str();
-    // A spec needs quotes around what YAML would read as a number.
-    let expected = expected.map(|text| text.trim_end_matches(", in quotes").to_owned());
-    let expected = expected.unwrap_or_else(|| format!("a string that matches `{pattern}`"));
-    Err(format!("expected {expected}"))
-}
-
 /// What is left of an experiment on a cluster: the view of `submit` and of `status`.
 pub struct Left<'a> {
     pub plan: &'a Plan,
@@ -152,21 +136,5 @@ mod tests {
         assert_eq!(mebibytes("1500K"), Some(2));
         assert_eq!(mebibytes("8X"), None);
         assert_eq!(mebibytes("999999999999999T"), None);
-    }
-
-    #[test]
-    fn options_are_checked_by_the_patterns_of_the_spec() {
-        for (key, good, bad) in [
-            ("time", "1-12:30", "soon"),
-            ("memory", "8G", "lots"),
-            ("gpus", "a100:2", "two words"),
-            ("partition", "short,long", "a b"),
-            ("account", "lab", "-x"),
-        ] {
-            assert_eq!(check(key, good), Ok(good.to_owned()), "{key}");
-            assert!(check(key, bad).is_err(), "{key}");
-        }
-        assert!(check("time", "soon").unwrap_err().contains("a time as Slurm writes it"));
-        assert!(check("nothing", "x").is_err());
     }
 }

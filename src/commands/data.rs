@@ -2,7 +2,6 @@
 
 use npsvcpp::data::{Dataset, Progress, registry};
 use npsvcpp::plan::Loading;
-use npsvcpp::wording::counted;
 use npsvcpp::{Event, Exit};
 
 use super::{Failure, store};
@@ -21,11 +20,12 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Exit, Failure> {
         |progress: Progress<'_>| display.show(Event::Loading(Loading::Download(progress)));
     let mut act = |name: &str| match action {
         DataAction::Fetch(_) => {
-            let (_, files) = store.fetch(name, &mut progress)?;
-            Ok(match registry::find(name)?.is_embedded() {
-                true => IN_PROGRAM.to_owned(),
-                false if files == 0 => "already here, verified".to_owned(),
-                false => format!("downloaded and verified {}", counted(files, "file")),
+            let before = store.path(name);
+            store.fetch(name, &mut progress)?;
+            Ok(match before {
+                Ok(None) => IN_PROGRAM.to_owned(),
+                Ok(Some(_)) => "already here, verified".to_owned(),
+                Err(_) => "downloaded and verified".to_owned(),
             })
         }
         DataAction::Verify(_) => store.verify(name).map(|dataset| verified(&dataset)),

@@ -35,9 +35,6 @@ pub enum DataError {
     /// The content is not what its format or the dataset demands.
     #[error("{}{bad}", .path.display())]
     Content { path: PathBuf, bad: BadContent },
-    /// The spec asks for an encoder that cannot be used.
-    #[error("the images of `{dataset}` cannot be encoded: {problem}")]
-    Encoder { dataset: String, problem: String },
     /// Images that cannot be read, or an encoder that cannot be used for them.
     #[error("the images of `{dataset}` cannot be encoded: {problem}")]
     Unencodable {
@@ -46,13 +43,9 @@ pub enum DataError {
         /// The file that is to blame, if it is one.
         path: Option<PathBuf>,
     },
-    /// A part that would be larger than the whole; `samples` is what the whole has.
-    #[error("`subsample` is {size}, but dataset `{dataset}` has only {samples}")]
-    #[diagnostic(help("leave `subsample` out to use all of them"))]
-    Subsample { dataset: String, size: usize, samples: String },
-    /// A split, part or fold that the data cannot give.
-    #[error("dataset `{dataset}` cannot be split: {problem}")]
-    Split { dataset: String, problem: String },
+    /// The spec asks for what the dataset does not have; `key` is what asks.
+    #[error("dataset `{dataset}`: {problem}")]
+    Unfit { dataset: String, key: &'static str, problem: String },
 }
 
 impl DataError {
@@ -92,6 +85,10 @@ impl DataError {
             }
             other => other.to_string(),
         }
+    }
+
+    pub(crate) fn unfit(dataset: &str, key: &'static str, problem: impl Display) -> Self {
+        Self::Unfit { dataset: dataset.to_owned(), key, problem: problem.to_string() }
     }
 
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {

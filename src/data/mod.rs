@@ -5,15 +5,13 @@
 //! the classes. [`load_files`] does the same with the user's own files. [`split`] divides what was read.
 
 mod chg;
-mod cifar10;
 mod content;
 mod csv;
 mod download;
-mod dtd;
 mod encoder;
 mod error;
 mod files;
-mod flowers102;
+mod image_sets;
 mod images;
 mod libsvm;
 pub mod manifest;
@@ -226,15 +224,9 @@ impl Dataset {
         }
     }
 
-    /// The same samples as the vectors that `encoder`, of this hash, made of them.
-    pub(crate) fn encoded(
-        mut self,
-        x: Array2<f64>,
-        images: Images,
-        encoder: Encoder,
-        hash: &str,
-    ) -> Self {
-        self.hash = hex(&Sha256::digest(format!("{} {hash}", self.hash)));
+    /// The same samples as the vectors that `encoder` made of them.
+    pub(crate) fn encoded(mut self, x: Array2<f64>, images: Images, encoder: Encoder) -> Self {
+        self.hash = hex(&Sha256::digest(format!("{} {}", self.hash, encoder.hash)));
         self.x = x;
         self.images = Some(Arc::new(images));
         self.notes.push(encoder.note());

@@ -13,7 +13,7 @@ use super::MAX_VALUES;
 use super::error::{DataError, Parsed, bad};
 use crate::memory;
 
-/// Most bytes of a file, unpacked, on a machine that does not tell its memory.
+/// Most bytes of an unpacked file if the free memory is unknown.
 const MAX_BYTES: u64 = 1 << 34;
 
 /// Reads and parses a file.
@@ -26,7 +26,7 @@ pub(crate) fn raw(path: &Path) -> Result<Vec<u8>, DataError> {
     fs::read(path).map_err(|error| DataError::read(path, error))
 }
 
-/// The bytes of a file. bzip2 and gzip are unpacked, whatever the file is called.
+/// The bytes of a file, unpacked. Its content, not its name, shows whether it is bzip2 or gzip.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, DataError> {
     unpack(raw(path)?).map_err(|bad| bad.in_file(path))
 }

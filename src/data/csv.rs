@@ -85,7 +85,7 @@ fn check_quotes(text: &str, delimiter: char) -> Parsed<()> {
     }
     // Two quotes in a quoted field stand for one.
     let field = format!(r#"(?:\A|[{delimiter}\r\n])("(?:[^"]|"")*("?)([^{delimiter}\r\n]*))"#);
-    let field = Regex::new(&field).expect("the pattern is right whatever the delimiter");
+    let field = Regex::new(&field).expect("the pattern is valid for every delimiter");
     for found in field.captures_iter(text) {
         let line = |group| line_of(text, found.get(group).map_or(0, |part| part.start()));
         if found[2].is_empty() {
@@ -117,7 +117,7 @@ fn first_line(fields: &[&str], label: Option<&str>) -> Parsed<(usize, bool)> {
         Some(label) => label_column(fields, label)?,
     };
     let mut features = fields.iter().enumerate().filter(|(at, _)| *at != label);
-    // A sample may lack all its values; names are what makes a header.
+    // A sample may lack all its values; only names make a header.
     let is_header = is_named
         || features.clone().all(|(_, field)| field.parse::<f64>().is_err())
             && features.any(|(_, field)| !is_missing(field));
@@ -144,7 +144,7 @@ fn label_column(first: &[&str], label: &str) -> Parsed<(usize, bool)> {
     Err(bad(":1", found + &hint, expected))
 }
 
-/// The usual ways to write that there is no value.
+/// Whether the text is one of the usual marks for a missing value.
 fn is_missing(text: &str) -> bool {
     let usual = ["", "?", "-", ".", "na", "n/a", "null", "none", "missing"];
     usual.contains(&text.to_ascii_lowercase().as_str())

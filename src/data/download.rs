@@ -12,7 +12,7 @@ use ureq::{Agent, Body};
 
 /// Largest download accepted.
 const MAX_BYTES: u64 = 1 << 30;
-/// How often a transfer is begun or resumed, as long as each try brings something.
+/// How often a transfer is begun or resumed, while each try brings something.
 const TRIES: usize = 5;
 
 /// How far a download is.
@@ -22,15 +22,14 @@ pub struct Progress<'a> {
     pub file: &'a str,
     /// Bytes so far, those of an earlier call included.
     pub done: u64,
-    /// Bytes in all, if the server tells.
+    /// Bytes in all, if the server reports them.
     pub total: Option<u64>,
 }
 
-/// Is called with the bytes so far and, if the server tells, the bytes in all.
+/// Gets the bytes so far and, if the server reports them, the bytes in all.
 type Report<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 
-/// Makes requests, and finds out quickly that a machine has no network. Where its methods fail, they return
-/// the reason.
+/// Makes requests. Its methods return the reason if they fail.
 pub(crate) struct Client {
     pub agent: Agent,
     /// Servers that did not answer, with the reason: they are not asked again.

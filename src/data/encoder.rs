@@ -1,4 +1,5 @@
-//! What makes vectors of images: a residual network, the size of its input and the file of its weights.
+//! Encoders, which turn images into vectors: a residual network, the size of its input and the file of its
+//! weights.
 
 use std::path::PathBuf;
 
@@ -122,7 +123,7 @@ impl Encoder {
         Ok(Self { spec, weights, weights_hash: hex(&Sha256::digest(&bytes)), hash })
     }
 
-    /// What made the vectors of a dataset, for the report.
+    /// A sentence about the encoder, for the report.
     pub fn note(&self) -> String {
         let network = format!("{:?}", self.spec.network).to_lowercase();
         let (file, size) = (file_name(&self.weights), self.spec.size);

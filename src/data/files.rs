@@ -51,7 +51,7 @@ impl FilesSpec {
         self.name.clone().unwrap_or_else(stem)
     }
 
-    /// The format as given, or as the name of `file` tells.
+    /// The given format, or the one that the name of `file` shows.
     pub fn format_of(&self, file: &Path) -> FileFormat {
         let by_name = || match extension(&unpacked_name(file)).as_str() {
             "csv" | "tsv" => FileFormat::Csv,
@@ -152,7 +152,7 @@ fn read_file(spec: &FilesSpec, path: &Path, number: usize) -> Result<Samples, Da
     Ok(samples)
 }
 
-/// Samples and labels, each a file of its own.
+/// Samples and labels from two files.
 pub(crate) fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataError> {
     if !labels_path.exists() {
         let found = format!("no labels at {}", labels_path.display());

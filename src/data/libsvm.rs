@@ -67,7 +67,7 @@ fn tokens(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     words.filter(|(_, word)| !word.is_empty())
 }
 
-/// Index and value of a token. `place` tells where its byte of this number is.
+/// Index and value of a token. `place` gives the place of its byte with this number.
 fn entry(token: &[u8], place: impl Fn(usize) -> String) -> Parsed<(usize, f64)> {
     let Some(colon) = token.iter().position(|&byte| byte == b':') else {
         return Err(bad(place(0), quote(token), "`index:value`"));

@@ -1,4 +1,4 @@
-//! Manifests: what is known about a dataset, one YAML file each under `datasets/`.
+//! Manifests: everything known about a dataset, one YAML file each under `datasets/`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -84,7 +84,7 @@ impl Manifest {
         self.files.iter().any(|file| file.url.is_empty())
     }
 
-    /// What was read as a dataset that is as it should be. Errors name `path`.
+    /// The dataset of these samples, compared with the manifest. Errors name `path`.
     pub(crate) fn dataset(&self, samples: Samples, path: &Path) -> Result<Dataset, DataError> {
         let train = samples.train.or(self.train);
         let mut dataset = Dataset::new(&self.name, Samples { train, ..samples }, [path; 2])?;
@@ -130,7 +130,7 @@ impl DataFile {
         Path::new(self.folder.as_deref().unwrap_or(dataset)).join(&self.name)
     }
 
-    /// What is known of the copy at `path`: a note, or an error if only others are right.
+    /// A note about the copy at `path`, or an error if only other copies are right.
     pub(crate) fn recognise(&self, path: &Path) -> Result<Option<String>, DataError> {
         let Self { name, copies, .. } = self;
         if copies.is_empty() {

@@ -22,9 +22,9 @@ pub struct Store {
     /// Downloads go here.
     target: Option<PathBuf>,
     offline: bool,
-    /// Whether data is wanted for a plan only, which needs shapes and hashes but no vectors of images.
+    /// Whether the data is for a plan only, which needs shapes and hashes but no vectors of images.
     pub plans_only: bool,
-    /// What encodes images, `cpu` or `cuda:N`.
+    /// The device that encodes images, `cpu` or `cuda:N`.
     pub device: String,
     client: Client,
 }
@@ -206,7 +206,7 @@ impl Store {
         }
     }
 
-    /// The folder called `name` for downloads, created if need be and locked; or why there is none.
+    /// The folder called `name` for downloads, created if necessary and locked; or the reason why it cannot be used.
     fn lock_folder(&self, name: &str) -> Result<(PathBuf, File), String> {
         if self.offline {
             return Err("--offline prevents downloading it".to_owned());
@@ -221,7 +221,7 @@ impl Store {
         Ok((folder, lock))
     }
 
-    /// The file of the weights of `encoder`, downloaded if need be.
+    /// The file of the weights of `encoder`, downloaded if necessary.
     pub fn weights(&self, dataset: &str, encoder: &EncoderSpec) -> Result<PathBuf, DataError> {
         if let Some(own) = &encoder.weights {
             let as_path = own.is_file().then(|| own.clone());

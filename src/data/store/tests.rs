@@ -1,4 +1,4 @@
-//! Folders, downloads from a server of the test's own, and what is said where there is no data.
+//! Folders, downloads from a server inside the test, and the errors for missing data.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -87,7 +87,7 @@ fn entry(server: &str, only: Option<&str>) -> Entry {
     Entry::new(&manifest, |paths| each(paths, libsvm::parse))
 }
 
-/// A store that goes to the test's own server even where a proxy is configured.
+/// A store that connects to the server inside the test even if a proxy is configured.
 fn store(folder: &Path, offline: bool) -> Store {
     let mut store = Store::in_folder(folder.to_path_buf(), offline);
     store.client.agent =
@@ -138,7 +138,7 @@ fn downloads_verifies_and_names() {
 }
 
 #[test]
-fn a_broken_transfer_goes_on_where_it_broke() {
+fn a_broken_transfer_continues_where_it_broke() {
     let folder = tempfile::tempdir().unwrap();
     let answers = vec![Answer::Cut(13), Answer::Range];
     let outcome = fetch_from(folder.path(), answers, None);
@@ -147,7 +147,7 @@ fn a_broken_transfer_goes_on_where_it_broke() {
 }
 
 #[test]
-fn a_later_call_goes_on_with_the_part() {
+fn a_later_call_continues_the_part() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("tiny")).unwrap();
     let part = folder.path().join("tiny/tiny.txt.part");

@@ -32,12 +32,12 @@ fn example(compress: bool) -> Vec<u8> {
     bytes
 }
 
-/// The variables `m`, `c` and `s` of [`example`].
-fn scan(bytes: &[u8]) -> Result<(Array2<f64>, Vec<String>, Array2<f64>), String> {
+/// The variables `m`, `s` and `c` of [`example`].
+fn scan(bytes: &[u8]) -> Result<([Array2<f64>; 2], Vec<String>), String> {
     let read = || {
         let file = MatFile::parse(bytes)?;
         let texts = file.cells("c", Variable::text)?.into_iter().cloned().collect();
-        Ok((file.matrix("m")?.clone(), texts, file.matrix("s")?.clone()))
+        Ok(([file.matrix("m")?.clone(), file.matrix("s")?.clone()], texts))
     };
     read().map_err(sentence)
 }
@@ -49,7 +49,7 @@ fn sentence(bad: crate::data::BadContent) -> String {
 #[test]
 fn reads_what_another_program_writes() {
     for compress in [false, true] {
-        let (m, c, s) = scan(&example(compress)).unwrap();
+        let ([m, s], c) = scan(&example(compress)).unwrap();
         assert_eq!(m, array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]]);
         assert_eq!(c, ["ab", "c"]);
         assert_eq!(s, array![[1.5, 0.0], [0.0, 3.0], [2.0, 0.0]]);

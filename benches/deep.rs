@@ -172,7 +172,7 @@ fn pytorch(python: &str) -> bool {
     let weights = folder.path().join("untrained.safetensors");
     textures::write_weights(&weights, &textures::resnet34());
     let store = Store::new(Some(folder.path().to_path_buf()), true);
-    let dataset = store.load("dtd").expect("images were written");
+    let dataset = store.fetch("dtd", &mut |_| {}).expect("images were written");
     let spec = EncoderSpec { size: SIDE, ..EncoderSpec::default() };
     let encoder = Encoder::new(spec, weights).expect("weights were written");
     let images = dataset.images.expect("a collection of images").resized(SIDE);

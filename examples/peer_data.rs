@@ -14,13 +14,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&folder);
     let store = Store::new(None, true);
     for name in ["usps", "binalpha"] {
-        let data = store.load(name)?;
+        let data = store.fetch(name, &mut |_| {})?;
         let all = splits(&data, &Default::default(), &Seed::root(2024))?;
         write(folder, name, &data, &all[0].train)?;
         let x_test = data.x.select(Axis(0), &all[0].test);
         std::fs::write(folder.join(format!("{name}-x-test.npy")), npy(&x_test))?;
     }
-    let data = store.load("pendigits")?;
+    let data = store.fetch("pendigits", &mut |_| {})?;
     let all: Vec<usize> = (0..data.y.len()).collect();
     write(folder, "pendigits", &data, &all)?;
     Ok(())

@@ -233,7 +233,7 @@ fn mat() {
         fs::write(path, bytes).unwrap();
         let store = Store::in_folder(folder.path().to_path_buf(), true);
         // The small file is whole, but not the dataset it stands for.
-        assert!(store.load("binalpha").is_err());
+        assert!(store.fetch("binalpha", &mut |_| {}).is_err());
     });
 }
 
@@ -251,7 +251,7 @@ fn cifar() {
                 fs::write(path, bytes).unwrap();
             }
             let store = Store::in_folder(folder.path().to_path_buf(), true);
-            if let Err(error) = store.load("cifar10") {
+            if let Err(error) = store.fetch("cifar10", &mut |_| {}) {
                 assert!(!error.to_string().is_empty());
             }
             fs::remove_dir_all(inner).unwrap();

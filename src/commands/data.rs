@@ -1,7 +1,6 @@
 //! `data fetch|verify|path`.
 
 use npsvcpp::data::{Dataset, Progress, registry};
-use npsvcpp::wording::counted;
 use npsvcpp::{Event, Exit};
 
 use super::{Failure, store};
@@ -19,11 +18,12 @@ pub fn data(action: &DataAction, quiet: bool) -> Result<Exit, Failure> {
     let mut progress = |progress: Progress<'_>| display.show(Event::Download(progress));
     let mut act = |name: &str| match action {
         DataAction::Fetch(_) => {
-            let (_, files) = store.fetch(name, &mut progress)?;
-            Ok(match files {
-                _ if registry::find(name)?.is_embedded() => IN_PROGRAM.to_owned(),
-                0 => "already here, verified".to_owned(),
-                _ => format!("downloaded and verified {}", counted(files, "file")),
+            let before = store.path(name);
+            store.fetch(name, &mut progress)?;
+            Ok(match before {
+                Ok(None) => IN_PROGRAM.to_owned(),
+                Ok(Some(_)) => "already here, verified".to_owned(),
+                Err(_) => "downloaded and verified".to_owned(),
             })
         }
         DataAction::Verify(_) => store.verify(name).map(|dataset| verified(&dataset)),

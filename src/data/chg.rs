@@ -1,38 +1,30 @@
 //! Cambridge hand gestures: folders of image sequences, made into grey volumes of 20 x 20 x 20.
 //!
-//! `chg/Set*/<class>/<sequence>/<frame image>`. Every frame is resized to 20 x 20, then 20 frames are
+//! `chg/Set<number>/<class>/<sequence>/<frame image>`. Every frame is resized to 20 x 20, then 20 frames are
 //! interpolated linearly between the first and the last. So a sample has 8000 values in 0..1: frame by
 //! frame, row by row.
 
 use std::path::{Path, PathBuf};
 
+use image::ImageFormat;
 use image::imageops::{self, FilterType};
 use ndarray::Array2;
 use rayon::prelude::*;
 
 use super::Samples;
 use super::content::{children, file_name};
-use super::error::DataError;
-use super::images::{decode, images_in};
+use super::error::{DataError, bad};
+use super::images::decode;
 
 const SIDE: usize = 20;
 const FRAMES: usize = 20;
 const PIXELS: usize = SIDE * SIDE;
 
-/// Whether `folder` holds any of the sets: an empty one is as good as none.
-pub(crate) fn has_sets(folder: &Path) -> bool {
-    children(folder, is_set).is_ok_and(|sets| !sets.is_empty())
-}
-
-fn is_set(path: &Path) -> bool {
-    path.is_dir() && file_name(path).to_lowercase().starts_with("set")
-}
-
-/// All sequences by set, class and number.
-pub(crate) fn volumes(paths: &[PathBuf]) -> Result<Samples, DataError> {
+/// All sequences of the sets, by class and number.
+pub(crate) fn volumes(sets: &[PathBuf]) -> Result<Samples, DataError> {
     let (mut labels, mut sequences) = (Vec::new(), Vec::new());
-    for set in children(&paths[0], is_set)? {
-        for class in children(&set, Path::is_dir)? {
+    for set in sets {
+        for class in children(set, Path::is_dir)? {
             let found = children(&class, Path::is_dir)?;
             labels.extend(found.iter().map(|_| file_name(&class)));
             sequences.extend(found);
@@ -52,8 +44,12 @@ fn volume(folder: &Path) -> Result<Vec<f64>, DataError> {
         let small = imageops::resize(&image, SIDE as u32, SIDE as u32, FilterType::Triangle);
         Ok(small.into_raw())
     };
-    let frames = images_in(folder)?.iter().map(frame).collect::<Result<Vec<_>, _>>()?;
-    Ok(resample(&frames))
+    let is_image = |path: &Path| path.is_file() && ImageFormat::from_path(path).is_ok();
+    let frames = children(folder, is_image)?.iter().map(frame).collect::<Result<Vec<_>, _>>()?;
+    match frames.is_empty() {
+        true => Err(bad("", "no image", "images such as frame-0000.jpg").in_file(folder)),
+        false => Ok(resample(&frames)),
+    }
 }
 
 /// `FRAMES` frames at equal steps from the first to the last, interpolated linearly.
@@ -90,7 +86,7 @@ mod tests {
         for set in ["Set1", "Set2"] {
             for class in 0..2u8 {
                 for frame in 0..frames {
-                    let path = format!("{set}/000{class}/0000/frame-{frame}.png");
+                    let path = format!("{set}/000{class}/0000/frame-{frame:04}.png");
                     paint(&root.path().join(path), 40, |_, _| 100 * class + frame as u8);
                 }
             }
@@ -99,18 +95,17 @@ mod tests {
     }
 
     fn load(root: &Path) -> Result<Samples, DataError> {
-        volumes(&[root.to_path_buf()])
+        volumes(&["Set1", "Set2"].map(|set| root.join(set)))
     }
 
     #[test]
     fn a_tree_becomes_volumes() {
         let root = tree(12);
         fs::write(root.path().join("Set1/0000/0000/Thumbs.db"), "x").unwrap();
-        fs::create_dir(root.path().join("readme")).unwrap();
         let samples = load(root.path()).unwrap();
         assert_eq!(samples.x.dim(), (4, 8000));
         assert_eq!(samples.labels, ["0000", "0001", "0000", "0001"]);
-        // Frames 0 to 11 in natural order, so brightness grows steadily with time.
+        // Frames 0 to 11 in order, so brightness grows steadily with time.
         for (frame, value) in (0..FRAMES).map(|f| (f, samples.x[[1, f * PIXELS + 7]])) {
             let expected = (100.0 + 11.0 * frame as f64 / 19.0) / 255.0;
             assert!((value - expected).abs() < 1e-6, "frame {frame}: {value}");
@@ -147,11 +142,11 @@ mod tests {
     #[test]
     fn an_unreadable_image_is_named() {
         let root = tree(2);
-        let bad = root.path().join("Set2/0001/0000/frame-1.png");
+        let bad = root.path().join("Set2/0001/0000/frame-0001.png");
         let half = fs::read(&bad).unwrap();
         fs::write(&bad, &half[..half.len() / 2]).unwrap();
         let error = load(root.path()).unwrap_err().to_string();
-        assert!(error.contains("frame-1.png: found no readable image"), "{error}");
+        assert!(error.contains("frame-0001.png: found no readable image"), "{error}");
         fs::remove_dir_all(bad.parent().unwrap()).unwrap();
         fs::create_dir(bad.parent().unwrap()).unwrap();
         let error = load(root.path()).unwrap_err().to_string();

@@ -13,7 +13,7 @@ use super::MAX_VALUES;
 use super::error::{DataError, Parsed, bad};
 use crate::memory;
 
-/// Most bytes of a file, unpacked, on a machine that does not tell its memory.
+/// Most bytes of an unpacked file if the free memory is unknown.
 const MAX_BYTES: u64 = 1 << 34;
 
 /// Reads and parses a file.
@@ -26,7 +26,7 @@ pub(crate) fn raw(path: &Path) -> Result<Vec<u8>, DataError> {
     fs::read(path).map_err(|error| DataError::read(path, error))
 }
 
-/// The bytes of a file. bzip2 and gzip are unpacked, whatever the file is called.
+/// The bytes of a file, unpacked. Its content, not its name, shows whether it is bzip2 or gzip.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, DataError> {
     unpack(raw(path)?).map_err(|bad| bad.in_file(path))
 }
@@ -82,47 +82,19 @@ pub(crate) fn zip_entry(archive: &mut Zip<'_>, name: &str) -> Parsed<Vec<u8>> {
     read.map(|_| bytes).map_err(damaged)
 }
 
-/// What is in `folder` and is `wanted`, hidden files left out, in natural order: `frame-2` before
-/// `frame-10`.
+/// What is in `folder` and is `wanted`, sorted by name; hidden files are left out.
 pub(crate) fn children(
     folder: &Path,
     wanted: impl Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, DataError> {
-    let entries = fs::read_dir(folder).and_then(|entries| {
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()
-    });
-    let mut paths = entries.map_err(|error| DataError::read(folder, error))?;
+    let paths = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect());
+    let mut paths: Vec<PathBuf> = paths.map_err(|error| DataError::read(folder, error))?;
     paths.retain(|path| !file_name(path).starts_with('.') && wanted(path));
-    paths.sort_by_cached_key(|path| (with_padded_numbers(&file_name(path)), path.clone()));
+    paths.sort();
     Ok(paths)
-}
-
-/// Two names in this form are in natural order.
-fn with_padded_numbers(name: &str) -> String {
-    let runs = name.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
-    let padded = |run: &[u8]| match String::from_utf8_lossy(run) {
-        number if run[0].is_ascii_digit() => format!("{number:0>20}"),
-        text => text.into_owned(),
-    };
-    runs.map(padded).collect()
 }
 
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_names_count_as_numbers() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["f10", "f2", "f02", "e", "f1a", ".f1"] {
-            fs::write(folder.path().join(name), "").unwrap();
-        }
-        let found = children(folder.path(), |_| true).unwrap();
-        let names: Vec<_> = found.iter().map(|path| file_name(path)).collect();
-        assert_eq!(names, ["e", "f1a", "f02", "f2", "f10"]);
-    }
 }

@@ -2,20 +2,21 @@
 
 use csv::{ReaderBuilder, StringRecord};
 use ndarray::Array2;
+use regex::Regex;
 
 use super::error::{Parsed, bad, quote};
-use super::{MAX_VALUES, Samples, without_mark};
+use super::{Samples, without_mark};
 use crate::wording::{closest, counted};
 
 /// `label` is the name or number (from 1) of the label column, the last one if left out.
 pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Parsed<Samples> {
     let text = String::from_utf8_lossy(without_mark(file));
     let delimiter = guess_delimiter(&text);
-    check_quotes(text.as_bytes(), delimiter)?;
+    check_quotes(&text, delimiter)?;
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .delimiter(delimiter)
+        .delimiter(delimiter as u8)
         .from_reader(text.as_bytes());
     let (mut shape, mut values, mut labels) = (None, Vec::new(), Vec::new());
     let mut record = StringRecord::new();
@@ -24,39 +25,33 @@ pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Parsed<Samples> {
         if fields == [""] {
             continue;
         }
-        let start = record.position().map_or(0, |position| position.byte() as usize);
-        let line = || format!(":{}", line_of(text.as_bytes(), start));
-        let (width, label) = match shape {
-            Some(shape) => shape,
-            None => {
-                let (label, is_header) = first_line(&fields, label)?;
-                shape = Some((fields.len(), label));
-                if is_header {
-                    continue;
-                }
-                (fields.len(), label)
+        if shape.is_none() {
+            let (label, is_header) = first_line(&fields, label)?;
+            shape = Some((fields.len(), label));
+            if is_header {
+                continue;
             }
-        };
+        }
+        let start = record.position().map_or(0, |position| position.byte() as usize);
+        let line = || line_of(&text, start);
+        let (width, label) = shape.unwrap_or_default();
         if fields.len() != width {
             let expected = format!("{width} as in the first line");
             return Err(bad(line(), counted(fields.len(), "field"), expected));
         }
         for (column, field) in fields.into_iter().enumerate() {
-            let refuse = |expected| {
-                bad(format!("{}, field {}", line(), column + 1), quote(field.as_bytes()), expected)
-            };
-            let number = field.parse::<f64>();
-            if column != label {
-                let number = number.ok().filter(|number| number.is_finite());
-                values.push(number.ok_or_else(|| refuse("a finite number"))?);
-            } else if field.is_empty() || number.is_ok_and(|number| !number.is_finite()) {
-                return Err(refuse("a label"));
-            } else {
-                labels.push(field.to_owned());
+            match field.parse::<f64>() {
+                Ok(number) if column != label && number.is_finite() => values.push(number),
+                Ok(number) if column == label && number.is_finite() => {
+                    labels.push(field.to_owned())
+                }
+                Err(_) if column == label && !field.is_empty() => labels.push(field.to_owned()),
+                _ => {
+                    let expected = if column == label { "a label" } else { "a finite number" };
+                    let place = format!("{}, field {}", line(), column + 1);
+                    return Err(bad(place, quote(field.as_bytes()), expected));
+                }
             }
-        }
-        if values.len() > MAX_VALUES {
-            return Err(bad("", "more values", format_args!("at most {MAX_VALUES} values")));
         }
     }
     let (width, _) = shape.ok_or_else(|| bad("", "no line", "a line per sample"))?;
@@ -69,10 +64,9 @@ pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Parsed<Samples> {
 }
 
 /// The first line with text decides: the delimiter that is in it, comma before tab before semicolon.
-fn guess_delimiter(text: &str) -> u8 {
+fn guess_delimiter(text: &str) -> char {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let mut delimiters = [b',', b'\t', b';'].into_iter();
-    delimiters.find(|&delimiter| first.contains(char::from(delimiter))).unwrap_or(b',')
+    [',', '\t', ';'].into_iter().find(|&delimiter| first.contains(delimiter)).unwrap_or(',')
 }
 
 /// A field without the blanks around it. The crate `csv` does not see quotes that follow a blank.
@@ -85,37 +79,32 @@ fn clean(field: &str) -> &str {
 }
 
 /// Refuses a quoted field that never ends, and text after a closing quote. The crate `csv` takes both.
-fn check_quotes(text: &[u8], delimiter: u8) -> Parsed<()> {
-    let is_edge = |byte: &u8| [delimiter, b'\n', b'\r'].contains(byte);
-    let is_blank = |byte: &u8| *byte != delimiter && matches!(byte, b' ' | b'\t');
-    let place = |at| format!(":{}", line_of(text, at));
-    let mut quotes = (0..text.len()).filter(|&at| text[at] == b'"');
-    while let Some(open) = quotes.next() {
-        if open > 0 && !is_edge(&text[open - 1]) {
-            continue;
+fn check_quotes(text: &str, delimiter: char) -> Parsed<()> {
+    if !text.contains('"') {
+        return Ok(());
+    }
+    // Two quotes in a quoted field stand for one.
+    let field = format!(r#"(?:\A|[{delimiter}\r\n])("(?:[^"]|"")*("?)([^{delimiter}\r\n]*))"#);
+    let field = Regex::new(&field).expect("the pattern is valid for every delimiter");
+    for found in field.captures_iter(text) {
+        let line = |group| line_of(text, found.get(group).map_or(0, |part| part.start()));
+        if found[2].is_empty() {
+            return Err(bad(line(1), "a quoted field that never ends", "a closing `\"`"));
         }
-        // Two quotes in a quoted field stand for one.
-        let mut close = quotes.next();
-        while close.is_some_and(|at| text.get(at + 1) == Some(&b'"')) {
-            quotes.next();
-            close = quotes.next();
-        }
-        let Some(close) = close else {
-            return Err(bad(place(open), "a quoted field that never ends", "a closing `\"`"));
-        };
-        let mut rest = text[close + 1..].iter().skip_while(|byte| is_blank(byte));
-        if rest.next().is_some_and(|byte| !is_edge(byte)) {
-            let line = text[open..].split(|byte| *byte == b'\n').next().unwrap_or_default();
-            return Err(bad(place(close), quote(line), "a delimiter after a closing `\"`"));
+        if !found[3].trim().is_empty() {
+            let field = quote(found[1].as_bytes());
+            return Err(bad(line(2), field, "a delimiter after a closing `\"`"));
         }
     }
     Ok(())
 }
 
-/// The line, from 1, of the first byte from `at` on that does not end one.
-fn line_of(text: &[u8], at: usize) -> u64 {
-    let ends = text[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
-    1 + text[..at + ends].iter().filter(|&&byte| byte == b'\n').count() as u64
+/// The place of the first byte from `at` on that does not end a line.
+fn line_of(text: &str, at: usize) -> String {
+    let (before, after) = text.as_bytes().split_at(at);
+    let ends = after.iter().take_while(|byte| matches!(byte, b'\n' | b'\r'));
+    let line = 1 + before.iter().chain(ends).filter(|&&byte| byte == b'\n').count();
+    format!(":{line}")
 }
 
 /// The label column, and whether the first line is a header.
@@ -128,7 +117,7 @@ fn first_line(fields: &[&str], label: Option<&str>) -> Parsed<(usize, bool)> {
         Some(label) => label_column(fields, label)?,
     };
     let mut features = fields.iter().enumerate().filter(|(at, _)| *at != label);
-    // A sample may lack all its values; names are what makes a header.
+    // A sample may lack all its values; only names make a header.
     let is_header = is_named
         || features.clone().all(|(_, field)| field.parse::<f64>().is_err())
             && features.any(|(_, field)| !is_missing(field));
@@ -155,7 +144,7 @@ fn label_column(first: &[&str], label: &str) -> Parsed<(usize, bool)> {
     Err(bad(":1", found + &hint, expected))
 }
 
-/// The usual ways to write that there is no value.
+/// Whether the text is one of the usual marks for a missing value.
 fn is_missing(text: &str) -> bool {
     let usual = ["", "?", "-", ".", "na", "n/a", "null", "none", "missing"];
     usual.contains(&text.to_ascii_lowercase().as_str())

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ureq::http::{Response, StatusCode, header};
+use ureq::http::{StatusCode, header};
 use ureq::{Agent, Body};
 
 /// Largest download accepted.
 const MAX_BYTES: u64 = 1 << 30;
-/// How often a transfer is begun or resumed, as long as each try brings something.
+/// How often a transfer is begun or resumed, while each try brings something.
 const TRIES: usize = 5;
 
 /// How far a download is.
@@ -22,11 +22,14 @@ pub struct Progress<'a> {
     pub file: &'a str,
     /// Bytes so far, those of an earlier call included.
     pub done: u64,
-    /// Bytes in all, if the server tells.
+    /// Bytes in all, if the server reports them.
     pub total: Option<u64>,
 }
 
-/// Makes requests, and finds out quickly that a machine has no network.
+/// Gets the bytes so far and, if the server reports them, the bytes in all.
+type Report<'a> = &'a mut dyn FnMut(u64, Option<u64>);
+
+/// Makes requests. Its methods return the reason if they fail.
 pub(crate) struct Client {
     pub agent: Agent,
     /// Servers that did not answer, with the reason: they are not asked again.
@@ -54,120 +57,84 @@ impl Client {
         self.unreachable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why there is no response.
-    fn refused(&self, url: &str, error: &ureq::Error) -> String {
-        use ureq::Error::{ConnectionFailed, HostNotFound, Io, Timeout};
-        let server = server_of(url);
-        let reason = format!("{server} cannot be reached ({error})");
-        if matches!(error, HostNotFound | ConnectionFailed | Timeout(_) | Io(_)) {
-            self.unreachable().insert(server, reason.clone());
-        }
-        reason
-    }
-}
-
-/// A file to be downloaded. Its methods return the reason where they fail.
-pub(crate) struct Download<'a> {
-    pub client: &'a Client,
-    pub url: &'a str,
-    pub part: &'a Path,
-    /// Called with the bytes so far and, if the server tells, the bytes in all.
-    pub report: &'a mut dyn FnMut(u64, Option<u64>),
-}
-
-impl Download<'_> {
-    /// Completes the part. A transfer that breaks off is resumed.
-    pub fn complete(mut self) -> Result<(), String> {
-        if let Some(reason) = self.client.unreachable().get(&server_of(self.url)) {
+    /// Completes the file `part`. A transfer that breaks off is resumed.
+    pub fn download(&self, url: &str, part: &Path, report: Report<'_>) -> Result<(), String> {
+        // Scheme and host.
+        let server = url.split('/').take(3).collect::<Vec<_>>().join("/");
+        if let Some(reason) = self.unreachable().get(&server) {
             return Err(reason.clone());
         }
-        let part = self.part;
         let length = || part.metadata().map_or(0, |metadata| metadata.len());
-        let mut tries = 0;
-        loop {
+        let mut outcome = Ok(());
+        for _ in 0..TRIES {
             let before = length();
-            tries += 1;
-            let outcome = self.request(before);
-            if outcome.is_ok() || tries == TRIES || length() <= before {
-                return outcome;
+            outcome = self.request(&server, url, part, before, report);
+            if outcome.is_ok() || length() <= before {
+                break;
             }
         }
+        outcome
     }
 
     /// One request, from byte `start` if the server agrees.
-    fn request(&mut self, start: u64) -> Result<(), String> {
-        let Self { client, url, part, .. } = *self;
-        let mut request = client.agent.get(url);
+    fn request(
+        &self,
+        server: &str,
+        url: &str,
+        part: &Path,
+        start: u64,
+        report: Report<'_>,
+    ) -> Result<(), String> {
+        use ureq::Error::{ConnectionFailed, HostNotFound, Io, Timeout};
+        let mut request = self.agent.get(url);
         if start > 0 {
             request = request.header(header::RANGE, format!("bytes={start}-"));
         }
-        let response = request.call().map_err(|error| client.refused(url, &error))?;
-        let (from, total) = content_range(&response);
+        let response = request.call().map_err(|error| {
+            let reason = format!("{server} cannot be reached ({error})");
+            if matches!(error, HostNotFound | ConnectionFailed | Timeout(_) | Io(_)) {
+                self.unreachable().insert(server.to_owned(), reason.clone());
+            }
+            reason
+        })?;
         match response.status() {
-            StatusCode::OK => {
-                let total = response.body().content_length();
-                self.save(response.into_body(), 0, total)
-            }
-            StatusCode::PARTIAL_CONTENT if from == Some(start) => {
-                self.save(response.into_body(), start, total)
-            }
-            // Nothing lies beyond what is there: it is complete.
-            StatusCode::RANGE_NOT_SATISFIABLE if total == Some(start) => Ok(()),
-            // What is there is not from this file.
-            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if start > 0 => {
+            StatusCode::OK => save(response.into_body(), part, 0, report),
+            StatusCode::PARTIAL_CONTENT => save(response.into_body(), part, start, report),
+            // The part is complete, or of another file: once more from the start.
+            StatusCode::RANGE_NOT_SATISFIABLE if start > 0 => {
                 fs::remove_file(part).map_err(|error| unwritable(part, &error))?;
-                self.request(0)
+                self.request(server, url, part, 0, report)
             }
             status => Err(format!("{url} answered {status}")),
         }
     }
+}
 
-    /// Writes what is sent into the part, from byte `start`.
-    fn save(&mut self, body: Body, start: u64, total: Option<u64>) -> Result<(), String> {
-        let unwritable = |error| unwritable(self.part, &error);
-        let mut options = OpenOptions::new();
-        options.create(true).write(true).append(start > 0).truncate(start == 0);
-        let mut file = options.open(self.part).map_err(unwritable)?;
-        let mut body = body.into_reader();
-        let mut buffer = vec![0; 1 << 16];
-        let mut done = start;
-        loop {
-            (self.report)(done, total);
-            if total.max(Some(done)) > Some(MAX_BYTES) {
-                return Err(format!("the file is larger than {MAX_BYTES} bytes"));
-            }
-            let reason = match body.read(&mut buffer) {
-                Ok(0) if total.is_none_or(|total| done >= total) => break,
-                Ok(0) => "too few bytes were sent".to_owned(),
-                Ok(read) => {
-                    file.write_all(&buffer[..read]).map_err(unwritable)?;
-                    done += read as u64;
-                    continue;
-                }
-                Err(error) => error.to_string(),
-            };
-            let kept = format!("{done} bytes are kept for the next attempt");
-            return Err(format!("the transfer broke off ({reason}); {kept}"));
+/// Writes what is sent into `part`, from byte `start`.
+fn save(body: Body, part: &Path, start: u64, report: Report<'_>) -> Result<(), String> {
+    let unwritable = |error| unwritable(part, &error);
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).append(start > 0).truncate(start == 0);
+    let mut file = options.open(part).map_err(unwritable)?;
+    let total = body.content_length().map(|length| start + length);
+    let (mut body, mut buffer, mut done) = (body.into_reader(), vec![0; 1 << 16], start);
+    loop {
+        report(done, total);
+        if total.max(Some(done)) > Some(MAX_BYTES) {
+            return Err(format!("the file is larger than {MAX_BYTES} bytes"));
         }
-        file.sync_all().map_err(unwritable)
+        let read = body.read(&mut buffer).map_err(|error| {
+            format!("the transfer broke off ({error}); {done} bytes are kept for the next attempt")
+        })?;
+        if read == 0 {
+            return file.sync_all().map_err(unwritable);
+        }
+        file.write_all(&buffer[..read]).map_err(unwritable)?;
+        done += read as u64;
     }
 }
 
-/// First byte and total length in a `Content-Range` header, where it has them.
-fn content_range(response: &Response<Body>) -> (Option<u64>, Option<u64>) {
-    let value = response.headers().get(header::CONTENT_RANGE).and_then(|value| value.to_str().ok());
-    let range = value.and_then(|value| value.strip_prefix("bytes ")?.split_once('/'));
-    let (range, total) = range.unwrap_or_default();
-    let from = range.split('-').next().and_then(|from| from.parse().ok());
-    (from, total.parse().ok())
-}
-
-/// Scheme and host of an address.
-fn server_of(url: &str) -> String {
-    url.split('/').take(3).collect::<Vec<_>>().join("/")
-}
-
-/// What to say of a file or folder that cannot be written.
+/// The sentence about a file or folder that cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> String {
     format!("{} cannot be written ({error})", path.display())
 }

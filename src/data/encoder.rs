@@ -1,4 +1,5 @@
-//! What makes vectors of images: a residual network, the size of its input and the file of its weights.
+//! Encoders, which turn images into vectors: a residual network, the size of its input and the file of its
+//! weights.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::content::{file_name, raw};
 use super::error::DataError;
 use super::hex;
-use super::manifest::{Copy, DataFile};
+use super::manifest::DataFile;
 
 /// Raised when the same images and weights give other features.
 const VERSION: u32 = 1;
@@ -81,8 +82,9 @@ impl Backbone {
             url: format!("https://download.pytorch.org/models/{name}"),
             name,
             folder: Some("weights".to_owned()),
-            copies: vec![Copy { sha256: sha256.to_owned(), of: "torchvision's".to_owned() }],
+            copies: [(sha256.to_owned(), "torchvision's".to_owned())].into(),
             only_these: true,
+            ..DataFile::default()
         }
     }
 }
@@ -105,29 +107,23 @@ pub struct Encoder {
     pub weights: PathBuf,
     /// SHA-256 of that file.
     pub weights_hash: String,
+    /// SHA-256 over all that features depend on but the images.
+    pub hash: String,
 }
 
 impl Encoder {
     /// Reads the file of the weights for its hash.
     pub fn new(spec: EncoderSpec, weights: PathBuf) -> Result<Self, DataError> {
-        let weights_hash = hex(&Sha256::digest(&raw(&weights)?));
-        Ok(Self { spec, weights, weights_hash })
-    }
-
-    /// SHA-256 over all that features depend on but the images.
-    pub fn hash(&self) -> Result<String, DataError> {
-        let mut hash = Sha256::new();
-        let (network, conventions) = (self.spec.network, self.spec.conventions);
-        hash.update(format!("{VERSION} {network:?} {conventions:?} "));
+        let EncoderSpec { network, size, conventions, .. } = &spec;
         // The usual size is left out, so that features and cells older than the key keep their names.
-        if self.spec.size != EncoderSpec::SIZE {
-            hash.update(format!("{} ", self.spec.size));
-        }
-        hash.update(raw(&self.weights)?);
-        Ok(hex(&hash.finalize()))
+        let size = if *size == EncoderSpec::SIZE { String::new() } else { format!("{size} ") };
+        let settings = format!("{VERSION} {network:?} {conventions:?} {size}");
+        let bytes = raw(&weights)?;
+        let hash = hex(&Sha256::new_with_prefix(settings).chain_update(&bytes).finalize());
+        Ok(Self { spec, weights, weights_hash: hex(&Sha256::digest(&bytes)), hash })
     }
 
-    /// What made the vectors of a dataset, for the report.
+    /// A sentence about the encoder, for the report.
     pub fn note(&self) -> String {
         let network = format!("{:?}", self.spec.network).to_lowercase();
         let (file, size) = (file_name(&self.weights), self.spec.size);

@@ -1,4 +1,4 @@
-//! What can be wrong with data, in sentences that name the file, the place and the remedy.
+//! Errors of data, in sentences that name the file, the place and the remedy.
 
 use std::fmt::Display;
 use std::io;
@@ -14,7 +14,7 @@ pub enum DataError {
     #[error("there is no dataset `{name}`{hint}")]
     #[diagnostic(help("known datasets: {known}"))]
     Unknown { name: String, hint: String, known: String },
-    /// Not on this machine, and not to be downloaded.
+    /// Not on this machine, and it cannot be downloaded.
     #[error("dataset `{dataset}` is not available: {reason}; {remedy}")]
     Unavailable {
         dataset: String,
@@ -32,27 +32,20 @@ pub enum DataError {
         #[source]
         source: io::Error,
     },
-    /// The content is not what its format or the dataset demands.
+    /// The content does not have the right format, or is not the dataset.
     #[error("{}{bad}", .path.display())]
     Content { path: PathBuf, bad: BadContent },
-    /// The spec asks for an encoder that cannot be used.
-    #[error("the images of `{dataset}` cannot be encoded: {problem}")]
-    Encoder { dataset: String, problem: String },
     /// Images that cannot be read, or an encoder that cannot be used for them.
     #[error("the images of `{dataset}` cannot be encoded: {problem}")]
     Unencodable {
         dataset: String,
         problem: String,
-        /// The file that is to blame, if it is one.
+        /// The file at fault, if it is a file.
         path: Option<PathBuf>,
     },
-    /// A part that would be larger than the whole; `samples` is what the whole has.
-    #[error("`subsample` is {size}, but dataset `{dataset}` has only {samples}")]
-    #[diagnostic(help("leave `subsample` out to use all of them"))]
-    Subsample { dataset: String, size: usize, samples: String },
-    /// A split, part or fold that the data cannot give.
-    #[error("dataset `{dataset}` cannot be split: {problem}")]
-    Split { dataset: String, problem: String },
+    /// The spec asks for what the dataset does not have; `key` is what asks.
+    #[error("dataset `{dataset}`: {problem}")]
+    Unfit { dataset: String, key: &'static str, problem: String },
 }
 
 impl DataError {
@@ -71,7 +64,7 @@ impl DataError {
         matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// The file it is about, if it is about one.
+    /// The file at fault, if it is a file.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read { path, .. } | Self::Content { path, .. } => Some(path),
@@ -94,12 +87,16 @@ impl DataError {
         }
     }
 
+    pub(crate) fn unfit(dataset: &str, key: &'static str, problem: impl Display) -> Self {
+        Self::Unfit { dataset: dataset.to_owned(), key, problem: problem.to_string() }
+    }
+
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
         Self::Read { path: path.to_path_buf(), source }
     }
 }
 
-/// What a parser returns.
+/// The result of a parser.
 pub(crate) type Parsed<T> = Result<T, BadContent>;
 
 /// What is wrong with the content of a file, from a parser, which does not know the file.
@@ -111,20 +108,20 @@ pub struct BadContent {
     expected: String,
 }
 
-/// What is wrong where another hash was expected, of a file or of the data in it.
+/// The error for a file, or the data in it, with an unexpected hash.
 pub(crate) fn bad_hash(of: &str, found: &str, expected: &str) -> BadContent {
     let found = format!("{of} with SHA-256 {found}");
     bad("", found, format_args!("{expected}; remove the file and fetch it again"))
 }
 
-/// What is wrong at a place in a file. The place follows the file's name, such as `:7` for a line; it is empty
+/// The error at a place in a file. The place follows the file's name, such as `:7` for a line; it is empty
 /// for the file as a whole.
 pub(crate) fn bad(place: impl Display, found: impl Display, expected: impl Display) -> BadContent {
     let (place, found, expected) = (place.to_string(), found.to_string(), expected.to_string());
     BadContent { place, found, expected }
 }
 
-/// What is wrong where only other names are `present`.
+/// The error if only other names are `present`.
 pub(crate) fn absent<'a>(
     wanted: impl Display,
     present: impl Iterator<Item = &'a str>,
@@ -152,7 +149,7 @@ impl BadContent {
     }
 }
 
-/// Bytes of a file as they may be shown: quoted, and cut where they are long.
+/// Bytes of a file for a message: quoted, and cut if they are long.
 pub(crate) fn quote(bytes: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(bytes);

@@ -51,7 +51,7 @@ impl FilesSpec {
         self.name.clone().unwrap_or_else(stem)
     }
 
-    /// The format as given, or as the name of `file` tells.
+    /// The given format, or the one that the name of `file` shows.
     pub fn format_of(&self, file: &Path) -> FileFormat {
         let by_name = || match extension(&unpacked_name(file)).as_str() {
             "csv" | "tsv" => FileFormat::Csv,
@@ -109,12 +109,11 @@ pub enum FileFormat {
 /// are. LIBSVM files may differ in their highest index, others must have equally many features.
 pub fn load_files(spec: &FilesSpec) -> Result<Dataset, DataError> {
     let name = spec.name();
-    let [label, test_label] = labels(spec)?;
-    let train = read_file(spec, &spec.train, label)?;
+    let train = read_file(spec, &spec.train, 0)?;
     let Some(test_path) = &spec.test else {
         return Dataset::new(&name, train, [&spec.train; 2]);
     };
-    let test = read_file(spec, test_path, test_label)?;
+    let test = read_file(spec, test_path, 1)?;
     let (ours, theirs) = (train.x.ncols(), test.x.ncols());
     if ours != theirs && spec.format_of(&spec.train) != FileFormat::Libsvm {
         let expected = format!("{ours} as in {}", spec.train.display());
@@ -125,20 +124,35 @@ pub fn load_files(spec: &FilesSpec) -> Result<Dataset, DataError> {
     Dataset::new(&name, Samples { train: Some(first), ..samples }, [&spec.train, test_path])
 }
 
-/// Reads a file; `label` is the column or the file of its labels.
-fn read_file(spec: &FilesSpec, path: &Path, label: Option<&str>) -> Result<Samples, DataError> {
-    let samples = match spec.format_of(path) {
-        FileFormat::Libsvm => read(path, libsvm::parse)?,
-        FileFormat::Csv => read(path, |file| csv::parse(file, label))?,
-        FileFormat::Npz => read(path, npy::archive)?,
-        FileFormat::Npy => read_npy(path, &label_file(label, path))?,
+/// Reads a file, the training file (`number` 0) or the test file (1). Of `.npy`, `label` names a file of labels
+/// for each.
+fn read_file(spec: &FilesSpec, path: &Path, number: usize) -> Result<Samples, DataError> {
+    let label = spec.label.as_deref();
+    let refuse = |expected| {
+        Err(bad("", format_args!("`label: {}`", label.unwrap_or_default()), expected).in_file(path))
+    };
+    let samples = match (spec.format_of(path), label) {
+        (FileFormat::Libsvm, None) => read(path, libsvm::parse)?,
+        (FileFormat::Npz, None) => read(path, npy::archive)?,
+        (FileFormat::Csv, label) => read(path, |file| csv::parse(file, label))?,
+        (FileFormat::Npy, None) => read_npy(path, &usual_label_file(path))?,
+        (FileFormat::Npy, Some(files)) => match files.split(',').nth(number) {
+            Some(file) => read_npy(path, &given_label_file(file.trim(), path))?,
+            None => return refuse("two label files, `label: train.npy, test.npy`"),
+        },
+        (FileFormat::Libsvm, _) => {
+            return refuse("no `label`: in LIBSVM text the label begins each line");
+        }
+        (FileFormat::Npz, _) => {
+            return refuse("no `label`: an npz file holds its labels in an array");
+        }
     };
     // Before files are joined, so that the one at fault is named, with its own count of rows.
     samples.check().map_err(|bad| bad.in_file(path))?;
     Ok(samples)
 }
 
-/// Samples and labels, each a file of its own.
+/// Samples and labels from two files.
 pub(crate) fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataError> {
     if !labels_path.exists() {
         let found = format!("no labels at {}", labels_path.display());
@@ -154,40 +168,14 @@ pub(crate) fn read_npy(path: &Path, labels_path: &Path) -> Result<Samples, DataE
     Ok(Samples::new(x, labels))
 }
 
-/// What `label` says of the training and of the test file: a column of CSV, or the file that holds the labels
-/// of a `.npy` file. Where no file has a use for it, it is a mistake.
-fn labels(spec: &FilesSpec) -> Result<[Option<&str>; 2], DataError> {
-    let Some(label) = spec.label.as_deref() else {
-        return Ok([None, None]);
-    };
-    let refuse =
-        |file, expected| Err(bad("", format_args!("`label: {label}`"), expected).in_file(file));
-    for file in std::iter::once(&spec.train).chain(&spec.test) {
-        let expected = match spec.format_of(file) {
-            FileFormat::Csv | FileFormat::Npy => continue,
-            FileFormat::Libsvm => "no `label`: in LIBSVM text the label begins each line",
-            FileFormat::Npz => "no `label`: an npz file holds its labels in an array",
-        };
-        return refuse(file, expected);
-    }
-    let is_npy = |file: &PathBuf| spec.format_of(file) == FileFormat::Npy;
-    match (is_npy(&spec.train), spec.test.as_ref().map(is_npy)) {
-        (false, Some(true)) => Ok([Some(label), None]),
-        (false, _) | (true, None) => Ok([Some(label), Some(label)]),
-        (true, Some(_)) => match label.split(',').map(str::trim).collect::<Vec<_>>()[..] {
-            [train, test] => Ok([Some(train), Some(test)]),
-            _ => refuse(&spec.train, "two label files, `label: train.npy, test.npy`"),
-        },
-    }
+/// The file of labels that a spec names, which may be next to the file `features`.
+fn given_label_file(given: &str, features: &Path) -> PathBuf {
+    let neighbour = features.with_file_name(given);
+    if !Path::new(given).exists() && neighbour.exists() { neighbour } else { given.into() }
 }
 
-/// The labels of the `.npy` file `features`: the file `given`, which may be next to it; or the usual one,
-/// with `features` in the name replaced by `labels`, else with `-labels` appended.
-fn label_file(given: Option<&str>, features: &Path) -> PathBuf {
-    if let Some(given) = given.map(PathBuf::from) {
-        let neighbour = features.with_file_name(&given);
-        return if !given.exists() && neighbour.exists() { neighbour } else { given };
-    }
+/// The name of the file `features` with `features` in it replaced by `labels`, else with `-labels` appended.
+fn usual_label_file(features: &Path) -> PathBuf {
     let stem = features.file_stem().unwrap_or_default().to_string_lossy();
     features.with_file_name(match stem.rsplit_once("features") {
         Some((before, after)) => format!("{before}labels{after}.npy"),
@@ -259,9 +247,9 @@ mod tests {
         let folder = folder(&[("a.train", TEXT), ("a.test", TEXT), ("d.csv", b"1,1\n2,2\n")]);
         for (train, test) in [("a.train", None), ("b.npz", None), ("d.csv", Some("a.test"))] {
             let mut spec = spec(&folder, train, test);
-            spec.label = Some("species".into());
+            spec.label = Some("1".into());
             let error = load_files(&spec).unwrap_err().to_string();
-            assert!(error.contains("found `label: species`, expected no `label`"), "{error}");
+            assert!(error.contains("found `label: 1`, expected no `label`"), "{error}");
         }
     }
 

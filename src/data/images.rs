@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use image::imageops::{self, FilterType};
-use image::{DynamicImage, ImageFormat, ImageReader, Limits, RgbImage};
+use image::{DynamicImage, ImageReader, Limits, RgbImage};
 use sha2::{Digest, Sha256};
 
 use super::content::{self, file_name};
@@ -157,16 +157,6 @@ impl Source {
         let image = imageops::resize(&image, to, to, FilterType::Triangle);
         let pixels = image.as_raw();
         Ok((0..3).flat_map(|plane| pixels.iter().skip(plane).step_by(3)).copied().collect())
-    }
-}
-
-/// The images in `folder`, of which there must be some.
-pub(crate) fn images_in(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
-    let is_image = |path: &Path| path.is_file() && ImageFormat::from_path(path).is_ok();
-    let images = content::children(folder, is_image)?;
-    match images.is_empty() {
-        true => Err(bad("", "no image", "images such as 0001.jpg").in_file(folder)),
-        false => Ok(images),
     }
 }
 

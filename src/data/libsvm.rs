@@ -9,39 +9,13 @@ use super::{Samples, most_values, without_mark, zeros};
 const MAX_INDEX: usize = 10_000_000;
 
 pub(crate) fn parse(file: &[u8]) -> Parsed<Samples> {
-    let mut rows = Rows::default();
-    for (number, line) in (1..).zip(without_mark(file).split(|&byte| byte == b'\n')) {
-        rows.push(number, line)?;
-    }
-    if rows.labels.is_empty() {
-        return Err(bad("", "no sample", "lines such as `1 3:0.5 7:2`"));
-    }
-    rows.check_size(most_values())?;
-    let mut x = zeros(rows.labels.len(), rows.dims)?;
-    for (row, column, value) in rows.entries {
-        x[[row as usize, column as usize]] = value;
-    }
-    Ok(Samples::new(x, rows.labels))
-}
-
-/// Rows as read.
-#[derive(Default)]
-struct Rows {
-    labels: Vec<String>,
-    /// Row, column and value of what is not zero.
-    entries: Vec<(u32, u32, f64)>,
-    dims: usize,
-    /// Where the index is that `dims` is.
-    widest: String,
-}
-
-impl Rows {
-    /// Adds a line; blank ones and comments are skipped.
-    fn push(&mut self, line: u64, text: &[u8]) -> Parsed<()> {
+    let (mut labels, mut entries) = (Vec::new(), Vec::new());
+    let (mut dims, mut widest) = (0, String::new());
+    for (line, text) in (1..).zip(without_mark(file).split(|&byte| byte == b'\n')) {
         let place = |column: usize| format!(":{line}:{column}");
         let mut tokens = tokens(text);
         let Some((column, token)) = tokens.next() else {
-            return Ok(());
+            continue;
         };
         let is_infinite = |label: &str| label.parse().is_ok_and(|number: f64| !number.is_finite());
         let is_label = |label: &&str| !label.contains(':') && !is_infinite(label);
@@ -56,28 +30,29 @@ impl Rows {
                 return Err(bad(place(column), found, "indices that increase"));
             }
             last = index;
-            if index > self.dims {
-                (self.dims, self.widest) = (index, place(column));
+            if index > dims {
+                (dims, widest) = (index, place(column));
             }
             if value != 0.0 {
-                self.entries.push((self.labels.len() as u32, index as u32 - 1, value));
+                entries.push((labels.len() as u32, index as u32 - 1, value));
             }
         }
-        self.labels.push(label.to_owned());
-        Ok(())
+        labels.push(label.to_owned());
     }
-
-    /// Refuses rows that would have more than `most` values with their zeros, at the index that makes
-    /// them so wide.
-    fn check_size(&self, most: usize) -> Parsed<()> {
-        let (samples, dims) = (self.labels.len(), self.dims);
-        if samples.saturating_mul(dims) <= most {
-            return Ok(());
-        }
+    let (samples, most) = (labels.len(), most_values());
+    if samples == 0 {
+        return Err(bad("", "no sample", "lines such as `1 3:0.5 7:2`"));
+    }
+    if samples.saturating_mul(dims) > most {
         let found = format!("index `{dims}`, which makes {samples} samples of {dims} features");
         let expected = format!("at most {most} values including zeros (memory limit)");
-        Err(bad(&self.widest, found, expected))
+        return Err(bad(widest, found, expected));
     }
+    let mut x = zeros(samples, dims)?;
+    for (row, column, value) in entries {
+        x[[row as usize, column as usize]] = value;
+    }
+    Ok(Samples::new(x, labels))
 }
 
 /// The words of a line before its comment, each with its column from 1.
@@ -92,7 +67,7 @@ fn tokens(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     words.filter(|(_, word)| !word.is_empty())
 }
 
-/// Index and value of a token. `place` tells where its byte of this number is.
+/// Index and value of a token. `place` gives the place of its byte with this number.
 fn entry(token: &[u8], place: impl Fn(usize) -> String) -> Parsed<(usize, f64)> {
     let Some(colon) = token.iter().position(|&byte| byte == b':') else {
         return Err(bad(place(0), quote(token), "`index:value`"));
@@ -140,15 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn an_index_too_wide_for_the_memory_is_named_before_any_is_taken() {
-        let mut rows = Rows::default();
-        for (number, line) in [(1, "1 1:1"), (2, "2 2:1 900:1 "), (4, "1 3:1")] {
-            assert!(rows.push(number, line.as_bytes()).is_ok());
-        }
-        assert!(rows.check_size(2700).is_ok());
-        let error = rows.check_size(2699).unwrap_err().in_file(Path::new("a"));
-        let said = "a:2:7: found index `900`, which makes 3 samples of 900 features, expected at \
-                    most 2699 values";
+    fn the_index_that_makes_rows_too_wide_is_named() {
+        let text = "1 1:1\n2 2:1 9000000:1 \n\n".to_owned() + &"1 3:1\n".repeat(100);
+        let error = parse(text.as_bytes()).unwrap_err().in_file(Path::new("a"));
+        let said = "a:2:7: found index `9000000`, which makes 102 samples of 9000000 features, expected at most ";
         assert!(error.to_string().starts_with(said), "{error}");
     }
 

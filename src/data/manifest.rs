@@ -1,5 +1,6 @@
-//! Manifests: what is known about a dataset, one YAML file each under `datasets/`.
+//! Manifests: everything known about a dataset, one YAML file each under `datasets/`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -24,18 +25,15 @@ pub struct Manifest {
     /// The files it consists of, in the order in which they are joined.
     #[serde(default)]
     pub files: Vec<DataFile>,
-    /// For data without direct download: what to put into its folder, or its files where these are
-    /// listed.
-    pub by_hand: Option<String>,
     pub samples: usize,
     pub dims: usize,
     /// For data with its own split: the first this many samples are for training.
     pub train: Option<usize>,
     /// Samples of each class, in class order.
     pub class_counts: Vec<usize>,
-    /// Whether copies of another shape are refused; if not, the difference becomes a note.
-    #[serde(default = "yes")]
-    pub exact: bool,
+    /// Whether a difference from this shape is only noted. Otherwise it is an error.
+    #[serde(default)]
+    pub inexact: bool,
     /// [`Dataset::hash`], where the values are known beyond doubt.
     pub data_sha256: Option<String>,
     /// The shape as the paper's Table 2 gives it.
@@ -45,32 +43,25 @@ pub struct Manifest {
     pub notes: Vec<String>,
 }
 
-/// A file of a dataset.
-#[derive(Clone, Debug, Deserialize)]
+/// A file of a dataset, or a folder of files.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DataFile {
     pub name: String,
+    /// For an archive: the folder that it unpacks to, which serves as well.
+    pub unpacked: Option<String>,
     /// The folder it lies in, where that is not the dataset's own.
     pub folder: Option<String>,
     /// The official address; none for data that is put there by hand.
     #[serde(default)]
     pub url: String,
-    /// Copies that were seen, by hash.
+    /// What the copies are that were seen, by their SHA-256 or the beginning of it.
     #[serde(default)]
-    pub copies: Vec<Copy>,
+    pub copies: BTreeMap<String, String>,
     /// Whether these copies are the only right ones. If not, another hash is only noted, and shape
     /// and class counts decide.
     #[serde(default)]
     pub only_these: bool,
-}
-
-/// A known copy of a file, by its SHA-256 or the beginning of it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Copy {
-    pub sha256: String,
-    /// What kind of copy it is.
-    pub of: String,
 }
 
 /// Training samples plus test samples, dimensions and classes of the paper's Table 2.
@@ -82,17 +73,18 @@ pub struct PaperShape {
     pub classes: usize,
 }
 
-fn yes() -> bool {
-    true
-}
-
 impl Manifest {
     /// Number of classes.
     pub fn classes(&self) -> usize {
         self.class_counts.len()
     }
 
-    /// What was read as a dataset that is as it should be. Errors name `path`.
+    /// Whether some of its files have no address, so that people must put them into a data folder.
+    pub(crate) fn is_by_hand(&self) -> bool {
+        self.files.iter().any(|file| file.url.is_empty())
+    }
+
+    /// The dataset of these samples, compared with the manifest. Errors name `path`.
     pub(crate) fn dataset(&self, samples: Samples, path: &Path) -> Result<Dataset, DataError> {
         let train = samples.train.or(self.train);
         let mut dataset = Dataset::new(&self.name, Samples { train, ..samples }, [path; 2])?;
@@ -100,7 +92,7 @@ impl Manifest {
         let dims = if dataset.images.is_some() { self.dims } else { dataset.x.ncols() };
         let found = shape(dataset.x.nrows(), dims, &dataset.class_counts());
         let known = shape(self.samples, self.dims, &self.class_counts);
-        if found != known && self.exact {
+        if found != known && !self.inexact {
             let expected = format!("{known} for `{}`", self.name);
             return Err(bad("", found, expected).in_file(path));
         } else if found != known {
@@ -138,19 +130,19 @@ impl DataFile {
         Path::new(self.folder.as_deref().unwrap_or(dataset)).join(&self.name)
     }
 
-    /// What is known of the copy at `path`: a note, or an error if only others are right.
+    /// A note about the copy at `path`, or an error if only other copies are right.
     pub(crate) fn recognise(&self, path: &Path) -> Result<Option<String>, DataError> {
         let Self { name, copies, .. } = self;
         if copies.is_empty() {
             return Ok(None);
         }
         let found = hex(&Sha256::digest(raw(path)?));
-        if let Some(copy) = copies.iter().find(|copy| found.starts_with(&copy.sha256)) {
-            return Ok(Some(format!("{name} is {}", copy.of)));
+        if let Some((_, copy)) = copies.iter().find(|(hash, _)| found.starts_with(*hash)) {
+            return Ok(Some(format!("{name} is {copy}")));
         }
         if self.only_these {
-            let known: Vec<_> = copies.iter().map(|copy| copy.sha256.as_str()).collect();
-            return Err(bad_hash("the file", &found, &known.join(" or ")).in_file(path));
+            let known = copies.keys().cloned().collect::<Vec<_>>().join(" or ");
+            return Err(bad_hash("the file", &found, &known).in_file(path));
         }
         Ok(Some(format!(
             "{name} (SHA-256 {found}) is none of the copies known to the manifest; its shape and class \

@@ -11,6 +11,7 @@ mod tests;
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
+use ndarray::{Array2, ShapeBuilder};
 
 use super::error::{Parsed, absent, bad, place_of};
 use super::numbers::{Kind, decode};
@@ -27,24 +28,16 @@ const UTF8: u32 = 16;
 /// A variable, or a cell of one.
 #[derive(Debug)]
 pub(crate) enum Variable {
-    Numbers(Matrix),
-    Cells(Matrix<Variable>),
+    /// A matrix; a sparse one was made full.
+    Numbers(Array2<f64>),
+    Cells(Array2<Variable>),
     Text(String),
-    /// What no dataset consists of.
+    /// A kind that no dataset consists of.
     Other,
 }
 
-/// Values column after column.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Matrix<T = f64> {
-    pub rows: usize,
-    pub columns: usize,
-    pub values: Vec<T>,
-}
-
 impl Variable {
-    /// Of a numeric matrix; a sparse one was made full.
-    pub(crate) fn numbers(&self) -> Option<&Matrix> {
+    pub(crate) fn numbers(&self) -> Option<&Array2<f64>> {
         if let Self::Numbers(matrix) = self { Some(matrix) } else { None }
     }
 
@@ -82,23 +75,28 @@ impl MatFile {
         Ok(Self { variables })
     }
 
-    pub(crate) fn matrix(&self, name: &str) -> Parsed<&Matrix> {
+    pub(crate) fn matrix(&self, name: &str) -> Parsed<&Array2<f64>> {
         let wrong = || bad(place_of(name), "something else", "a numeric matrix");
         self.get(name)?.numbers().ok_or_else(wrong)
     }
 
-    /// A cell array with cells of one kind, which `take` takes.
+    /// The numbers of a vector, or of a matrix column by column.
+    pub(crate) fn vector(&self, name: &str) -> Parsed<Vec<f64>> {
+        Ok(self.matrix(name)?.t().iter().copied().collect())
+    }
+
+    /// A cell array whose cells are all of the kind that `take` takes.
     pub(crate) fn cells<T>(
         &self,
         name: &str,
         take: fn(&Variable) -> Option<&T>,
-    ) -> Parsed<Matrix<&T>> {
+    ) -> Parsed<Array2<&T>> {
         let wrong = || bad(place_of(name), "something else", "cells of matrices or texts");
-        let Variable::Cells(Matrix { rows, columns, values }) = self.get(name)? else {
+        let Variable::Cells(cells) = self.get(name)? else {
             return Err(wrong());
         };
-        let values = values.iter().map(take).collect::<Option<_>>().ok_or_else(wrong)?;
-        Ok(Matrix { rows: *rows, columns: *columns, values })
+        let values = cells.iter().map(take).collect::<Option<_>>().ok_or_else(wrong)?;
+        Ok(Array2::from_shape_vec(cells.dim(), values).expect("there are as many values as cells"))
     }
 
     fn get(&self, name: &str) -> Parsed<&Variable> {
@@ -118,7 +116,7 @@ fn inflate(packed: &[u8]) -> Option<(String, Variable)> {
     variable(kind, content, true)
 }
 
-/// A variable with its name; `None` if it is damaged. Only one that is not a cell itself may have cells.
+/// A variable with its name; `None` if it is damaged. The cells of a cell array have no cells themselves.
 fn variable(kind: u32, content: &[u8], has_cells: bool) -> Option<(String, Variable)> {
     let mut rest = Elements(content);
     let (_, flags) = rest.next()?;
@@ -127,25 +125,21 @@ fn variable(kind: u32, content: &[u8], has_cells: bool) -> Option<(String, Varia
     let ([class, flags, ..], [rows, columns], MATRIX) = (flags, &integers(shape)[..], kind) else {
         return None;
     };
-    let (rows, columns, is_complex) = (*rows, *columns, flags & 8 != 0);
-    let count = rows.checked_mul(columns)?;
+    let (shape, is_complex) = ((*rows, *columns), flags & 8 != 0);
     let variable = match class {
         1 if has_cells => {
             let cell = |_| {
                 let (kind, content) = rest.next()?;
                 Some(variable(kind, content, false)?.1)
             };
-            let values = (0..count).map(cell).collect::<Option<_>>()?;
-            Variable::Cells(Matrix { rows, columns, values })
+            let cells = (0..rows.checked_mul(*columns)?).map(cell).collect::<Option<_>>()?;
+            Variable::Cells(Array2::from_shape_vec(shape.f(), cells).ok()?)
         }
         4 => Variable::Text(text(rest.next()?)?),
-        5..=15 if !is_complex => {
-            let values = match class {
-                5 => sparse(rest, rows, columns)?,
-                _ => numbers(rest.next()?)?,
-            };
-            let matrix = Matrix { rows, columns, values };
-            Variable::Numbers(Some(matrix).filter(|matrix| matrix.values.len() == count)?)
+        5 if !is_complex => Variable::Numbers(sparse(rest, shape)?),
+        6..=15 if !is_complex => {
+            let values = numbers(rest.next()?)?;
+            Variable::Numbers(Array2::from_shape_vec(shape.f(), values).ok()?)
         }
         _ => Variable::Other,
     };
@@ -208,25 +202,20 @@ fn numbers((kind, content): (u32, &[u8])) -> Option<Vec<f64>> {
     (content.len() / width <= MAX_VALUES).then(|| decode(kind, width, false, content))
 }
 
-/// Row of each value, end of each column, values.
-fn sparse(mut elements: Elements, rows: usize, columns: usize) -> Option<Vec<f64>> {
+/// A full matrix from the row of each value, the end of each column, and the values.
+fn sparse(mut elements: Elements, (rows, columns): (usize, usize)) -> Option<Array2<f64>> {
     let (_, places) = elements.next()?;
     let (_, ends) = elements.next()?;
     let stored = numbers(elements.next()?)?;
     let (places, ends) = (integers(places), integers(ends));
-    let used = places.get(..*ends.last()?)?;
-    let fits = ends.len() == columns + 1
-        && ends.is_sorted()
-        && used.len() <= stored.len()
-        && used.iter().all(|row| *row < rows);
-    if !fits {
+    if ends.len() != columns + 1 || !ends.is_sorted() {
         return None;
     }
-    let mut values = zeros(columns, rows).ok()?.into_raw_vec_and_offset().0;
+    let mut full = zeros(rows, columns).ok()?;
     for (column, bounds) in ends.windows(2).enumerate() {
         for entry in bounds[0]..bounds[1] {
-            values[column * rows + places[entry]] = stored[entry];
+            *full.get_mut([*places.get(entry)?, column])? = *stored.get(entry)?;
         }
     }
-    Some(values)
+    Some(full)
 }

@@ -5,15 +5,13 @@
 //! the classes. [`load_files`] does the same with the user's own files. [`split`] divides what was read.
 
 mod chg;
-mod cifar10;
 mod content;
 mod csv;
 mod download;
-mod dtd;
 mod encoder;
 mod error;
 mod files;
-mod flowers102;
+mod image_sets;
 mod images;
 mod libsvm;
 pub mod manifest;
@@ -52,8 +50,8 @@ use crate::memory;
 /// Most values a dataset may have as a dense matrix: 4 GiB of `f64`.
 pub(crate) const MAX_VALUES: usize = 1 << 29;
 
-/// Most values of a dense matrix here and now: no more than [`MAX_VALUES`], nor than the memory that
-/// can be planned with. A few bytes of a sparse format can ask for any amount.
+/// Most values of a dense matrix on this machine: at most [`MAX_VALUES`], and at most what fits into memory.
+/// A few bytes of a sparse format can ask for any amount.
 pub(crate) fn most_values() -> usize {
     memory::budget().map_or(MAX_VALUES, |bytes| MAX_VALUES.min((bytes / 8) as usize))
 }
@@ -69,23 +67,23 @@ pub struct Dataset {
     pub y: Vec<usize>,
     /// The labels as the source writes them, in class order.
     pub classes: Vec<String>,
-    /// SHA-256 over shape, values and labels: the same data has the same hash whatever its format.
+    /// SHA-256 over shape, values and labels: the same data has the same hash in every format.
     pub hash: String,
     /// For data with its own split: the first this many rows are for training.
     pub fixed_train: Option<usize>,
-    /// For images that no encoder has made vectors of, or did: the images themselves.
+    /// For data made of images: the images, before and after an encoder turned them into `x`.
     pub images: Option<Arc<Images>>,
-    /// Samples at the end that are neither for training nor for testing, where they were asked for.
+    /// If the experiment uses them: samples at the end that are for validation only.
     pub validation: Option<Validation>,
     /// The validation samples of the source, until they are asked for.
     pub(crate) validation_part: Option<Box<Samples>>,
-    /// What made `x` of the images.
+    /// The encoder that turned the images into `x`.
     pub encoder: Option<Encoder>,
     /// Remarks for the report, such as a class count that differs from the paper's.
     pub notes: Vec<String>,
 }
 
-/// What was read: the label of each sample as the source writes it, and rows or images.
+/// The result of a parser: the label of each sample as the source writes it, and rows or images.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     /// Samples in rows; without columns for images.
@@ -94,7 +92,7 @@ pub(crate) struct Samples {
     pub images: Option<Images>,
     /// For data with its own split: the first this many samples are for training.
     pub train: Option<usize>,
-    /// Samples apart from the others, which are for training and testing.
+    /// Samples for validation, not among the others.
     pub validation: Option<Box<Samples>>,
     /// Remarks for the report.
     pub notes: Vec<String>,
@@ -124,7 +122,7 @@ impl Samples {
         Ok(self)
     }
 
-    /// Refuses what no method could be fitted on: no rows, too few labels, values that are not finite.
+    /// Refuses data that no method can be fitted on: no rows, too few labels, values that are not finite.
     fn check(&self) -> Parsed<()> {
         let ((rows, dims), labels) = (self.x.dim(), self.labels.len());
         if rows == 0 || dims == 0 && self.images.is_none() {
@@ -145,7 +143,7 @@ impl Samples {
     }
 }
 
-/// A matrix of zeros, or an error where its size is beyond reason or memory.
+/// A matrix of zeros, or an error if it is too large for the memory.
 pub(crate) fn zeros(rows: usize, dims: usize) -> Parsed<Array2<f64>> {
     let most = most_values();
     let mut values = Vec::new();
@@ -158,7 +156,7 @@ pub(crate) fn zeros(rows: usize, dims: usize) -> Parsed<Array2<f64>> {
     Ok(Array2::from_shape_vec((rows, dims), values).expect("there are as many values"))
 }
 
-/// Text without the mark of UTF-8 that some programs put first.
+/// Text without the byte order mark that some programs put first.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
@@ -214,7 +212,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// The samples at `indices`, as if they had been read alone.
+    /// The samples at `indices`, as a parser would return them.
     fn part(&self, indices: &[usize]) -> Samples {
         Samples {
             x: self.x.select(Axis(0), indices),
@@ -226,15 +224,9 @@ impl Dataset {
         }
     }
 
-    /// The same samples as the vectors that `encoder`, of this hash, made of them.
-    pub(crate) fn encoded(
-        mut self,
-        x: Array2<f64>,
-        images: Images,
-        encoder: Encoder,
-        hash: &str,
-    ) -> Self {
-        self.hash = hex(&Sha256::digest(format!("{} {hash}", self.hash)));
+    /// The same samples as the vectors that `encoder` made of them.
+    pub(crate) fn encoded(mut self, x: Array2<f64>, images: Images, encoder: Encoder) -> Self {
+        self.hash = hex(&Sha256::digest(format!("{} {}", self.hash, encoder.hash)));
         self.x = x;
         self.images = Some(Arc::new(images));
         self.notes.push(encoder.note());

@@ -21,33 +21,29 @@ const LABELS: [&str; 4] = ["y", "Y", "labels", "target"];
 
 /// Samples in rows; dimensions beyond the first are flattened.
 pub(crate) fn matrix(file: &[u8]) -> Parsed<Array2<f64>> {
-    let array = Array::parse(file)?;
-    let Header { fortran_order, shape, .. } = &array.header;
-    let (rows, dims) = match shape[..] {
-        [rows, dims] => (rows, dims),
-        [rows, ref rest @ ..] if !rest.is_empty() && !fortran_order => {
-            (rows, rest.iter().product())
-        }
-        _ => return Err(array.refuse("samples in rows, an array of two dimensions")),
-    };
-    if rows.saturating_mul(dims) > MAX_VALUES {
-        return Err(array.refuse(&format!("at most {MAX_VALUES} values")));
+    let (Header { fortran_order, shape, .. }, values) = array(file)?;
+    if shape.len() < 2 || shape.len() > 2 && fortran_order {
+        return Err(refuse(&shape, "samples in rows, an array of two dimensions"));
     }
-    Array2::from_shape_vec((rows, dims).set_f(*fortran_order), array.numbers()?)
-        .map(|x| x.as_standard_layout().into_owned())
-        .map_err(|error| array.refuse(&error.to_string()))
+    let Values::Numbers(values) = values else {
+        return Err(bad("", "text", "numbers"));
+    };
+    let dims = values.len() / shape[0].max(1);
+    let x = Array2::from_shape_vec((shape[0], dims).set_f(fortran_order), values)
+        .expect("the shape was compared with the number of values");
+    Ok(x.as_standard_layout().into_owned())
 }
 
 /// One label per sample.
 pub(crate) fn labels(file: &[u8]) -> Parsed<Vec<String>> {
-    let array = Array::parse(file)?;
-    if array.header.shape.iter().filter(|&&n| n != 1).count() > 1 {
-        return Err(array.refuse("one label per sample, an array of one dimension"));
+    let (Header { shape, .. }, values) = array(file)?;
+    if shape.iter().filter(|&&n| n != 1).count() > 1 {
+        return Err(refuse(&shape, "one label per sample, an array of one dimension"));
     }
-    if let Values::Text(_) = array.values {
-        return Ok(array.bytes.chunks_exact(array.width).map(|bytes| array.text(bytes)).collect());
-    }
-    let numbers = array.numbers()?;
+    let numbers = match values {
+        Values::Text(labels) => return Ok(labels),
+        Values::Numbers(numbers) => numbers,
+    };
     match numbers.iter().position(|number| !number.is_finite()) {
         None => Ok(numbers.iter().map(f64::to_string).collect()),
         Some(at) => {
@@ -55,6 +51,10 @@ pub(crate) fn labels(file: &[u8]) -> Parsed<Vec<String>> {
             Err(bad("", found, "a finite label"))
         }
     }
+}
+
+fn refuse(shape: &[usize], expected: &str) -> BadContent {
+    bad("", format_args!("an array of shape {shape:?}"), expected)
 }
 
 /// Samples as `x` and labels as `y` of an `.npz` archive, or under one of their usual other names.
@@ -83,69 +83,56 @@ struct Header {
     shape: Vec<usize>,
 }
 
-/// An array of any supported type.
-struct Array<'a> {
-    header: Header,
-    values: Values,
-    /// Bytes of a value.
-    width: usize,
-    big_endian: bool,
-    bytes: &'a [u8],
-}
-
 enum Values {
-    Numbers(Kind),
-    /// Texts of one byte (`S`) or four bytes (`U`) a character.
-    Text(usize),
+    Numbers(Vec<f64>),
+    Text(Vec<String>),
 }
 
-impl<'a> Array<'a> {
-    /// Reads the header and checks that the values are all there.
-    fn parse(file: &'a [u8]) -> Parsed<Self> {
-        let (header, bytes) = split_header(file)?;
-        // A Python dictionary is YAML but for the brackets of its tuples.
-        let yaml = header.replace('(', "[").replace(')', "]");
-        let header: Header = serde_saphyr::from_str(&yaml).map_err(|_| {
-            let found = format!("header {}", quote(header.as_bytes()));
-            bad("", found, "`descr`, `fortran_order` and `shape` of an array")
-        })?;
-        let (values, width, big_endian) = element(&header.descr).ok_or_else(|| {
-            let found = format!("values of type {}", quote(header.descr.as_bytes()));
-            bad("", found, "float16, float32, float64, an integer, bool or text type")
-        })?;
-        let wanted = header.shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
-        if wanted != Some(bytes.len()) {
-            let wanted = wanted.map_or_else(|| "more than fit".to_owned(), |n| n.to_string());
-            let found = format!("{} bytes of values", bytes.len());
-            let expected = format!("{wanted} for shape {:?} of {width} bytes each", header.shape);
-            return Err(bad(format!(", byte {}", file.len() - bytes.len()), found, expected));
-        }
-        Ok(Self { header, values, width, big_endian, bytes })
+/// The header and the values, which must all be there.
+fn array(file: &[u8]) -> Parsed<(Header, Values)> {
+    let (header, bytes) = split_header(file)?;
+    // A Python dictionary is YAML but for the brackets of its tuples.
+    let yaml = header.replace('(', "[").replace(')', "]");
+    let header: Header = serde_saphyr::from_str(&yaml).map_err(|_| {
+        let found = format!("header {}", quote(header.as_bytes()));
+        bad("", found, "`descr`, `fortran_order` and `shape` of an array")
+    })?;
+    let (element, width, big_endian) = element(&header.descr).ok_or_else(|| {
+        let found = format!("values of type {}", quote(header.descr.as_bytes()));
+        bad("", found, "float16, float32, float64, an integer, bool or text type")
+    })?;
+    let wanted = header.shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
+    if wanted != Some(bytes.len()) {
+        let wanted = wanted.map_or_else(|| "more than fit".to_owned(), |n| n.to_string());
+        let found = format!("{} bytes of values", bytes.len());
+        let expected = format!("{wanted} for shape {:?} of {width} bytes each", header.shape);
+        return Err(bad(format!(", byte {}", file.len() - bytes.len()), found, expected));
     }
+    if bytes.len() / width > MAX_VALUES {
+        return Err(refuse(&header.shape, &format!("at most {MAX_VALUES} values")));
+    }
+    let text = |of: &dyn Fn(&[u8]) -> String| {
+        let texts = bytes.chunks_exact(width).map(of);
+        Values::Text(texts.map(|text| text.trim_end_matches('\0').to_owned()).collect())
+    };
+    let values = match element {
+        Element::Number(kind) => Values::Numbers(decode(kind, width, big_endian, bytes)),
+        Element::Bytes => text(&|bytes| String::from_utf8_lossy(bytes).into_owned()),
+        Element::Characters => text(&|bytes| {
+            let codes = decode(Kind::Unsigned, 4, big_endian, bytes).into_iter();
+            codes.map(|code| char::from_u32(code as u32).unwrap_or('\u{fffd}')).collect()
+        }),
+    };
+    Ok((header, values))
+}
 
-    fn numbers(&self) -> Parsed<Vec<f64>> {
-        match self.values {
-            Values::Numbers(kind) => Ok(decode(kind, self.width, self.big_endian, self.bytes)),
-            Values::Text(_) => Err(bad("", "text", "numbers")),
-        }
-    }
-
-    /// A value that is text.
-    fn text(&self, bytes: &[u8]) -> String {
-        let text: String = match self.values {
-            Values::Text(4) => decode(Kind::Unsigned, 4, self.big_endian, bytes)
-                .into_iter()
-                .map(|code| char::from_u32(code as u32).unwrap_or('\u{fffd}'))
-                .collect(),
-            _ => String::from_utf8_lossy(bytes).into_owned(),
-        };
-        text.trim_end_matches('\0').to_owned()
-    }
-
-    /// An error about the shape.
-    fn refuse(&self, expected: &str) -> BadContent {
-        bad("", format_args!("an array of shape {:?}", self.header.shape), expected)
-    }
+/// The type of a value.
+enum Element {
+    Number(Kind),
+    /// Text of one byte per character.
+    Bytes,
+    /// Text of four bytes per character.
+    Characters,
 }
 
 /// The header's text and the bytes of the values.
@@ -169,7 +156,7 @@ fn split_header(file: &[u8]) -> Parsed<(&str, &[u8])> {
 }
 
 /// What a type such as `<f8` is: the values, the bytes of each, and whether they are big-endian.
-fn element(descr: &str) -> Option<(Values, usize, bool)> {
+fn element(descr: &str) -> Option<(Element, usize, bool)> {
     let (order, rest) = descr.split_at_checked(1)?;
     let (letter, size) = rest.split_at_checked(1)?;
     let big_endian = match order {
@@ -178,16 +165,17 @@ fn element(descr: &str) -> Option<(Values, usize, bool)> {
         ">" => true,
         _ => return None,
     };
-    let (values, width) = match (letter, size.parse().ok()?) {
-        ("f", width @ (2 | 4 | 8)) => (Values::Numbers(Kind::Float), width),
-        ("i", width @ (1 | 2 | 4 | 8)) => (Values::Numbers(Kind::Signed), width),
-        ("u", width @ (1 | 2 | 4 | 8)) => (Values::Numbers(Kind::Unsigned), width),
-        ("b", 1) => (Values::Numbers(Kind::Unsigned), 1),
-        ("U", length @ 1..=10_000) => (Values::Text(4), 4 * length),
-        ("S", length @ 1..=10_000) => (Values::Text(1), length),
+    let (element, width) = match (letter, size.parse().ok()?) {
+        ("f", width @ (2 | 4 | 8)) => (Element::Number(Kind::Float), width),
+        ("i", width @ (1 | 2 | 4 | 8)) => (Element::Number(Kind::Signed), width),
+        ("u", width @ (1 | 2 | 4 | 8)) | ("b", width @ 1) => {
+            (Element::Number(Kind::Unsigned), width)
+        }
+        ("U", length @ 1..=10_000) => (Element::Characters, 4 * length),
+        ("S", length @ 1..=10_000) => (Element::Bytes, length),
         _ => return None,
     };
-    Some((values, width, big_endian))
+    Some((element, width, big_endian))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EncoderSpec, FilesSpec};
 
-/// A dataset of the registry with its options, or files of one's own.
+/// A dataset of the registry with its options, or the user's own files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DatasetSpec {
     Registered { name: String, options: DatasetOptions },

@@ -6,28 +6,23 @@ use std::sync::LazyLock;
 use super::content::{read, unpack};
 use super::error::{DataError, Parsed};
 use super::manifest::Manifest;
-use super::{Dataset, Samples, chg, cifar10, csv, dtd, flowers102, libsvm, roweis};
+use super::{Dataset, Samples, chg, csv, image_sets, libsvm, roweis};
 use crate::wording::closest;
 
-/// Reads the files of a manifest, given in its order, or the folder of data that is put there by hand.
+/// Reads the files of a manifest, given in its order.
 type Read = fn(&[PathBuf]) -> Result<Samples, DataError>;
 
 /// A dataset of the registry.
 pub struct Entry {
     pub manifest: Manifest,
     read: Read,
-    /// Whether a folder put there by hand holds the data.
-    pub(crate) is_in: fn(&Path) -> bool,
     /// For data that is part of the program: a CSV file.
     embedded: Option<&'static [u8]>,
 }
 
 macro_rules! entry {
-    ($name:literal, $read:expr $(, $field:ident: $value:expr)?) => {
-        Entry {
-            $($field: $value,)?
-            ..Entry::new(include_str!(concat!("../../datasets/", $name, ".yaml")), $read)
-        }
+    ($name:literal, $read:expr) => {
+        Entry::new(include_str!(concat!("../../datasets/", $name, ".yaml")), $read)
     };
 }
 
@@ -35,24 +30,24 @@ macro_rules! entry {
 pub fn all() -> &'static [Entry] {
     static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         // `datasets/embedded/ATTRIBUTION.md` says where the embedded files come from.
-        let pendigits = include_bytes!("../../datasets/embedded/pendigits.csv.bz2");
-        let optdigits = include_bytes!("../../datasets/embedded/optdigits.csv.gz");
         let libsvm: Read = |paths| each(paths, libsvm::parse);
         vec![
-            entry!("chg", chg::volumes, is_in: chg::has_sets),
+            entry!("chg", chg::volumes),
             entry!("binalpha", |paths| each(paths, roweis::binalpha)),
             entry!("20news", |paths| each(paths, roweis::newsgroups)),
-            entry!("pendigits", libsvm, embedded: Some(pendigits)),
+            entry!("pendigits", libsvm)
+                .embedded(include_bytes!("../../datasets/embedded/pendigits.csv.bz2")),
             entry!("dna", libsvm),
             entry!("usps", libsvm),
-            entry!("optdigits", libsvm, embedded: Some(optdigits)),
-            entry!("flowers102-resnet50", flowers102::features),
-            entry!("flowers102-resnet34", flowers102::features),
-            entry!("cifar10-resnet34", cifar10::features),
-            entry!("cifar10-efficientnet", cifar10::features),
-            entry!("cifar10", cifar10::images, is_in: cifar10::has_images),
-            entry!("dtd", dtd::images, is_in: dtd::has_images),
-            entry!("flowers102", flowers102::images, is_in: flowers102::has_images),
+            entry!("optdigits", libsvm)
+                .embedded(include_bytes!("../../datasets/embedded/optdigits.csv.gz")),
+            entry!("flowers102-resnet50", image_sets::flowers102_features),
+            entry!("flowers102-resnet34", image_sets::flowers102_features),
+            entry!("cifar10-resnet34", image_sets::cifar10_features),
+            entry!("cifar10-efficientnet", image_sets::cifar10_features),
+            entry!("cifar10", image_sets::cifar10),
+            entry!("dtd", image_sets::dtd),
+            entry!("flowers102", image_sets::flowers102),
         ]
     });
     &ALL
@@ -88,7 +83,11 @@ impl Entry {
     pub(crate) fn new(manifest: &str, read: Read) -> Self {
         let manifest = serde_saphyr::from_str(manifest)
             .expect("manifests are part of the program and a test reads them all");
-        Self { manifest, read, is_in: Path::is_dir, embedded: None }
+        Self { manifest, read, embedded: None }
+    }
+
+    fn embedded(self, file: &'static [u8]) -> Self {
+        Self { embedded: Some(file), ..self }
     }
 
     /// Whether the data is part of the program.
@@ -127,18 +126,16 @@ mod tests {
             let name = &manifest.name;
             assert_eq!(manifest.class_counts.iter().sum::<usize>(), manifest.samples, "{name}");
             assert!(manifest.classes() > 1 && manifest.dims > 0, "{name}");
-            assert!(
-                embedded.is_some() || !manifest.files.is_empty() || manifest.by_hand.is_some(),
-                "{name} is not available"
-            );
+            assert!(embedded.is_some() || !manifest.files.is_empty(), "{name} is not available");
             for file in &manifest.files {
-                let is_by_hand = manifest.by_hand.is_some() && file.url.is_empty();
-                assert!(is_by_hand || file.url.starts_with("https://"), "{name}: {}", file.url);
+                assert!(
+                    file.url.is_empty() || file.url.starts_with("https://"),
+                    "{name}: {}",
+                    file.url
+                );
                 assert!(!file.name.contains(['/', '\\']), "{name}: {}", file.name);
                 assert!(!file.only_these || !file.copies.is_empty(), "{name}");
-                for copy in &file.copies {
-                    assert_eq!(copy.sha256.len(), 64, "{name}");
-                }
+                assert!(file.copies.keys().all(|hash| hash.len() == 64), "{name}");
             }
         }
     }

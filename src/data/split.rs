@@ -67,9 +67,7 @@ pub struct Split {
 }
 
 impl Split {
-    fn new(mut train: Vec<usize>, mut test: Vec<usize>) -> Self {
-        train.sort_unstable();
-        test.sort_unstable();
+    fn new(train: Vec<usize>, test: Vec<usize>) -> Self {
         let mut hash = Sha256::new();
         for part in [&train, &test] {
             hash.update((part.len() as u64).to_le_bytes());
@@ -98,19 +96,19 @@ pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Spl
             (splits.train_fraction, if size == 0 { "training" } else { "testing" });
         let problem =
             format!("a train fraction of {fraction} leaves none of {n} samples for {part}");
-        return Err(DataError::Split { dataset: dataset.name.clone(), problem });
+        return Err(DataError::unfit(&dataset.name, "train", problem));
     }
     let branch = seed.child("split").child(&dataset.name);
     let draw = |repeat: usize| {
         let seed = branch.child(repeat.to_string());
-        if splits.stratified {
-            let train = stratified_part(&dataset.y, size, &seed);
-            let test = (0..n).filter(|i| train.binary_search(i).is_err()).collect();
-            return Split::new(train, test);
-        }
         let mut train: Vec<usize> = (0..n).collect();
-        shuffle(&mut train, &mut seed.rng());
-        let test = train.split_off(size);
+        match splits.stratified {
+            true => train = stratified_part(&dataset.y, size, &seed),
+            false => shuffle(&mut train, &mut seed.rng()),
+        }
+        train.truncate(size);
+        train.sort_unstable();
+        let test = (0..n).filter(|i| train.binary_search(i).is_err()).collect();
         Split::new(train, test)
     };
     Ok((0..splits.repeats).map(draw).collect())
@@ -124,8 +122,8 @@ pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset,
     let candidates = dataset.fixed_train.unwrap_or(dataset.y.len());
     if size > candidates {
         let kind = if dataset.fixed_train.is_some() { "training samples" } else { "samples" };
-        let samples = format!("{candidates} {kind}");
-        return Err(DataError::Subsample { dataset: dataset.name.clone(), size, samples });
+        let problem = format!("`subsample` is {size}, but there are only {candidates} {kind}");
+        return Err(DataError::unfit(&dataset.name, "subsample", problem));
     }
     if size == candidates {
         return Ok(dataset.clone());
@@ -289,7 +287,7 @@ mod tests {
         let error = splits(&dataset("t", &[2, 2]), &options, &Seed::root(1)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "dataset `t` cannot be split: a train fraction of 0.1 leaves none of 4 samples for training"
+            "dataset `t`: a train fraction of 0.1 leaves none of 4 samples for training"
         );
     }
 
@@ -313,11 +311,14 @@ mod tests {
             let outcome = subsample(data, size, &Seed::root(1));
             outcome.unwrap_err().to_string()
         };
-        assert_eq!(refused(&data, 101), "`subsample` is 101, but dataset `t` has only 100 samples");
+        assert_eq!(
+            refused(&data, 101),
+            "dataset `t`: `subsample` is 101, but there are only 100 samples"
+        );
         data.fixed_train = Some(90);
         assert_eq!(
             refused(&data, 100),
-            "`subsample` is 100, but dataset `t` has only 90 training samples"
+            "dataset `t`: `subsample` is 100, but there are only 90 training samples"
         );
     }
 

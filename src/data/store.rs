@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use npsvc::Seed;
 
-use super::download::{Client, Download, Progress, unwritable};
+use super::download::{Client, Progress, unwritable};
 use super::error::DataError;
 use super::manifest::{DataFile, Manifest};
 use super::registry::{self, Entry};
@@ -22,9 +22,9 @@ pub struct Store {
     /// Downloads go here.
     target: Option<PathBuf>,
     offline: bool,
-    /// Whether data is wanted for a plan only, which needs shapes and hashes but no vectors of images.
+    /// Whether the data is for a plan only, which needs shapes and hashes but no vectors of images.
     pub plans_only: bool,
-    /// What encodes images, `cpu` or `cuda:N`.
+    /// The device that encodes images, `cpu` or `cuda:N`.
     pub device: String,
     client: Client,
 }
@@ -76,8 +76,7 @@ impl Store {
     ) -> Result<Dataset, DataError> {
         let (dataset, size, evaluate_on) = match spec {
             DatasetSpec::Registered { name, options } => {
-                let (dataset, _) =
-                    self.load_entry(registry::find(name)?, may_download, progress)?;
+                let dataset = self.load_entry(registry::find(name)?, may_download, progress)?;
                 (dataset, options.subsample, options.evaluate_on)
             }
             DatasetSpec::Files(files) => (load_files(files)?, files.subsample, EvaluateOn::Test),
@@ -90,16 +89,11 @@ impl Store {
     }
 
     /// The dataset called `name`: embedded, else from a data folder, else downloaded.
-    pub fn load(&self, name: &str) -> Result<Dataset, DataError> {
-        self.fetch(name, &mut |_| {}).map(|(dataset, _)| dataset)
-    }
-
-    /// The same, and the number of files that were downloaded.
     pub fn fetch(
         &self,
         name: &str,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Dataset, usize), DataError> {
+    ) -> Result<Dataset, DataError> {
         self.load_entry(registry::find(name)?, &|| true, progress)
     }
 
@@ -110,7 +104,7 @@ impl Store {
         if let (true, Some(paths)) = (entry.is_embedded(), self.find_files(entry)) {
             entry.read(&paths)?;
         }
-        self.load_entry(entry, &|| false, &mut |_| {}).map(|(dataset, _)| dataset)
+        self.load_entry(entry, &|| false, &mut |_| {})
     }
 
     /// Where the dataset called `name` is, `None` for one that is part of the program.
@@ -123,75 +117,71 @@ impl Store {
         }
     }
 
-    /// A dataset, and the number of files that were downloaded for it.
     fn load_entry(
         &self,
         entry: &Entry,
         may_download: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Dataset, usize), DataError> {
+    ) -> Result<Dataset, DataError> {
         let manifest = &entry.manifest;
         if entry.is_embedded() {
-            return Ok((entry.read_embedded()?, 0));
+            return entry.read_embedded();
         }
         match self.find_files(entry) {
-            Some(paths) => Ok((entry.read(&paths)?, 0)),
-            None if manifest.by_hand.is_none() && may_download() => {
+            Some(paths) => entry.read(&paths),
+            None if !manifest.is_by_hand() && may_download() => {
                 self.download(manifest, |paths| entry.read(paths), progress)
             }
             None => Err(self.unavailable(manifest, "")),
         }
     }
 
-    /// All files of the dataset, or the folder of one that is put there by hand.
+    /// All files of the dataset, if it has files and all of them are here.
     pub fn find_files(&self, entry: &Entry) -> Option<Vec<PathBuf>> {
-        let manifest = &entry.manifest;
-        if manifest.by_hand.is_some() && manifest.files.is_empty() {
-            let mut folders = self.folders.iter().map(|folder| folder.join(&manifest.name));
-            return folders.find(|folder| (entry.is_in)(folder)).map(|folder| vec![folder]);
-        }
-        self.find_all(manifest).filter(|paths| !paths.is_empty())
+        self.find_all(&entry.manifest).filter(|paths| !paths.is_empty())
     }
 
     fn find_all(&self, manifest: &Manifest) -> Option<Vec<PathBuf>> {
-        manifest.files.iter().map(|file| self.find(&file.place(&manifest.name))).collect()
+        manifest.files.iter().map(|file| self.find_file(file, &manifest.name)).collect()
     }
 
-    /// The file at `place` of the first data folder that has it.
+    /// A file of `dataset`, unpacked or not.
+    fn find_file(&self, file: &DataFile, dataset: &str) -> Option<PathBuf> {
+        let place = file.place(dataset);
+        let unpacked = || self.find(&place.with_file_name(file.unpacked.as_ref()?));
+        self.find(&place).or_else(unpacked)
+    }
+
+    /// What is at `place` in the first data folder that has it.
     fn find(&self, place: &Path) -> Option<PathBuf> {
-        self.folders.iter().map(|folder| folder.join(place)).find(|path| path.is_file())
+        self.folders.iter().map(|folder| folder.join(place)).find(|path| path.exists())
     }
 
-    /// Downloads the missing files, reads all of them, and only then gives them their names. What was read, and
-    /// the number of files that were downloaded.
+    /// Downloads the missing files, reads all of them, and only then gives them their names.
     fn download<T>(
         &self,
         manifest: &Manifest,
         read: impl Fn(&[PathBuf]) -> Result<T, DataError>,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(T, usize), DataError> {
+    ) -> Result<T, DataError> {
         let Manifest { name: dataset, files, .. } = manifest;
         let failed = |why: String| self.unavailable(manifest, &format!(", and {why}"));
         // Two processes must not write into one `.part` file; the second finds the result.
         let folder = files.first().and_then(|file| file.folder.as_ref()).unwrap_or(dataset);
         let (folder, _lock) = self.lock_folder(folder).map_err(failed)?;
-        if let Some(paths) = self.find_all(manifest) {
-            return Ok((read(&paths)?, 0));
-        }
         loop {
             let (mut paths, mut parts, mut is_resumed) = (Vec::new(), Vec::new(), false);
             for file in files {
-                if let Some(path) = self.find(&file.place(dataset)) {
+                if let Some(path) = self.find_file(file, dataset) {
                     paths.push(path);
                     continue;
                 }
                 let part = folder.join(format!("{}.part", file.name));
                 is_resumed |= part.exists();
-                let (name, url) = (file.name.as_str(), file.url.as_str());
+                let name = &file.name;
                 let report =
                     &mut |done, total| progress(Progress { dataset, file: name, done, total });
-                let download = Download { client: &self.client, url, part: &part, report };
-                let outcome = download.complete();
+                let outcome = self.client.download(&file.url, &part, report);
                 outcome.map_err(|reason| failed(format!("the download failed: {reason}")))?;
                 paths.push(part.clone());
                 parts.push(part);
@@ -205,18 +195,18 @@ impl Store {
                 done.map_err(|error| failed(unwritable(part, &error)))?;
             }
             match outcome {
-                Ok(read) => return Ok((read, parts.len())),
                 // The server's file may have changed between the parts: once more from the start.
                 Err(_) if is_resumed => {}
-                Err(error) => {
+                Err(error) if !parts.is_empty() => {
                     let why = format!("the download failed: the server sent other data ({error})");
                     return Err(failed(why));
                 }
+                outcome => return outcome,
             }
         }
     }
 
-    /// The folder called `name` for downloads, created if need be and locked; or why there is none.
+    /// The folder called `name` for downloads, created if necessary and locked; or the reason why it cannot be used.
     fn lock_folder(&self, name: &str) -> Result<(PathBuf, File), String> {
         if self.offline {
             return Err("--offline prevents downloading it".to_owned());
@@ -231,18 +221,19 @@ impl Store {
         Ok((folder, lock))
     }
 
-    /// The file of the weights of `encoder`, downloaded if need be.
+    /// The file of the weights of `encoder`, downloaded if necessary.
     pub fn weights(&self, dataset: &str, encoder: &EncoderSpec) -> Result<PathBuf, DataError> {
         if let Some(own) = &encoder.weights {
             let as_path = own.is_file().then(|| own.clone());
             let found = as_path.or_else(|| self.find(&Path::new("weights").join(own)));
-            let problem = format!(
-                "there is no file {} of weights, neither as a path nor in the folder `weights` of a data \
-                 folder",
-                own.display()
-            );
-            return found
-                .ok_or_else(|| DataError::Encoder { dataset: dataset.to_owned(), problem });
+            return found.ok_or_else(|| {
+                let own = own.display();
+                let problem = format!(
+                    "there is no file {own} of weights, neither as a path nor in the folder `weights` of \
+                     a data folder"
+                );
+                DataError::unfit(dataset, "encoder", problem)
+            });
         }
         let (name, files) = (dataset.to_owned(), vec![encoder.network.published_weights()]);
         let manifest = Manifest { name, files, ..Manifest::default() };
@@ -263,31 +254,25 @@ impl Store {
             folders => folders.join(" or "),
         };
         let target = self.target.as_deref().unwrap_or(Path::new("<data folder>"));
-        let places = files.iter().map(|file| (file, file.place(name)));
-        let missing: Vec<_> = places.filter(|(_, place)| self.find(place).is_none()).collect();
-        let each = |describe: &dyn Fn(&DataFile, &Path) -> String| -> Vec<String> {
-            missing.iter().map(|(file, place)| describe(file, place)).collect()
+        let missing = files.iter().filter(|file| self.find_file(file, name).is_none());
+        let each = |describe: &dyn Fn(&str, &Path) -> String, separator| {
+            let described = missing.clone().map(|file| describe(&file.url, &file.place(name)));
+            described.collect::<Vec<_>>().join(separator)
         };
-        let names = each(&|_, place| format!("`{}`", place.display())).join(" and ");
-        let (reason, remedy, address) = if let Some(content) = &manifest.by_hand {
-            // A folder that exists was searched and does not have what is needed.
-            let mut folders = self.folders.iter().map(|folder| folder.join(name));
-            let (reason, place) = match folders.find(|folder| folder.is_dir()) {
-                _ if !missing.is_empty() => (format!("no {names} in {searched}"), target.join("")),
-                Some(folder) => (format!("{} does not hold {content}", folder.display()), folder),
-                None => (format!("no folder `{name}` in {searched}"), target.join(name)),
-            };
-            let place = place.display();
-            let remedy =
-                format!("it has no direct download: see {page} and put {content} into {place}");
-            (reason, remedy, page.clone())
-        } else {
-            let step = |file: &DataFile, place: &Path| {
-                format!("get {} and put it at {}", file.url, target.join(place).display())
-            };
-            let urls = each(&|file, _| file.url.clone()).join(" and ");
-            (format!("no {names} in {searched}{why}"), each(&step).join(", "), urls)
+        let names = each(&|_, place| format!("`{}`", place.display()), " and ");
+        let step = |url: &str, place: &Path| {
+            format!("get {url} and put it at {}", target.join(place).display())
         };
+        let (remedy, address) = match manifest.is_by_hand() {
+            true => {
+                let target = target.display();
+                let remedy =
+                    format!("it has no direct download: see {page} and put {names} into {target}");
+                (remedy, page.clone())
+            }
+            false => (each(&step, ", "), each(&|url, _| url.to_owned(), " and ")),
+        };
+        let reason = format!("no {names} in {searched}{why}");
         DataError::Unavailable { dataset: name.clone(), reason, remedy, address }
     }
 }

@@ -40,7 +40,7 @@ impl Dataset {
                 "it has no validation part; `flowers102` and `flowers102-resnet34` have one"
             }
         };
-        Err(DataError::Split { dataset: self.name, problem: problem.to_owned() })
+        Err(DataError::unfit(&self.name, "evaluate_on", problem))
     }
 
     /// How many samples are for training or testing.
@@ -50,7 +50,15 @@ impl Dataset {
 
     /// The same with `part` behind the test samples.
     fn with_validation(mut self, part: Samples) -> Result<Self, DataError> {
-        let y = self.classes_of(&part)?;
+        let class = |label: &String| {
+            let known = self.classes.iter().position(|class| class == label);
+            known.ok_or_else(|| {
+                let found = format!("class `{label}` among the validation samples");
+                bad("", found, "no class but those of the training samples")
+                    .in_file(Path::new(&self.name))
+            })
+        };
+        let y = part.labels.iter().map(class).collect::<Result<Vec<_>, _>>()?;
         let mut hash = Sha256::new();
         if let Some(images) = &part.images {
             hash.update(images.hash()?);
@@ -67,7 +75,6 @@ impl Dataset {
 
     /// The training samples, with `part` in the place of the test samples.
     fn evaluated_on(self, part: Samples) -> Result<Self, DataError> {
-        self.classes_of(&part)?;
         let (path, train) = (Path::new(&self.name), self.fixed_train.unwrap_or(0));
         let training = self.part(&(0..train).collect::<Vec<_>>());
         let mut samples = training.join(part).map_err(|bad| bad.in_file(path))?;
@@ -75,26 +82,6 @@ impl Dataset {
         let note = "accuracies are those on the validation samples; the test samples are not used";
         samples.notes.push(note.to_owned());
         Self::new(&self.name, samples, [path; 2])
-    }
-
-    /// The classes of `part`, which must be known; it must have as many features, too.
-    fn classes_of(&self, part: &Samples) -> Result<Vec<usize>, DataError> {
-        let refuse = |found: String, expected: String| {
-            bad("", found, expected).in_file(Path::new(&self.name))
-        };
-        let (ours, theirs) = (self.x.ncols(), part.x.ncols());
-        if ours != theirs {
-            let found = format!("validation samples of {theirs} features");
-            return Err(refuse(found, format!("{ours}, as the others")));
-        }
-        let class = |label: &String| {
-            let known = self.classes.iter().position(|class| class == label);
-            known.ok_or_else(|| {
-                let found = format!("class `{label}` among the validation samples");
-                refuse(found, "no class but those of the training samples".to_owned())
-            })
-        };
-        part.labels.iter().map(class).collect()
     }
 }
 
@@ -113,15 +100,15 @@ mod tests {
         Dataset::new("t", samples, [Path::new("t"); 2]).unwrap()
     }
 
-    fn part(labels: &[&str], columns: usize) -> Samples {
-        let x = Array2::from_elem((labels.len(), columns), 7.0);
+    fn part(labels: &[&str]) -> Samples {
+        let x = Array2::from_elem((labels.len(), 2), 7.0);
         Samples::new(x, labels.iter().map(|label| (*label).to_owned()).collect())
     }
 
     #[test]
     fn validation_samples_come_last_and_change_neither_hash_nor_split() {
         let plain = dataset();
-        let data = dataset().with_validation(part(&["b", "a", "b"], 2)).unwrap();
+        let data = dataset().with_validation(part(&["b", "a", "b"])).unwrap();
         assert_eq!(data.hash, plain.hash);
         assert_eq!((data.own_samples(), data.y.len()), (6, 9));
         assert_eq!(data.class_counts(), plain.class_counts());
@@ -135,14 +122,14 @@ mod tests {
         assert!(before.validation.is_empty());
         assert_eq!(after.validation, [6, 7, 8]);
         // Other samples have another hash.
-        let other = dataset().with_validation(part(&["b", "b", "b"], 2)).unwrap();
+        let other = dataset().with_validation(part(&["b", "b", "b"])).unwrap();
         let hash = |data: &Dataset| data.validation.as_ref().unwrap().hash.clone();
         assert_ne!(hash(&data), hash(&other));
     }
 
     #[test]
     fn validation_samples_can_take_the_place_of_test_samples() {
-        let data = dataset().evaluated_on(part(&["b", "a", "b"], 2)).unwrap();
+        let data = dataset().evaluated_on(part(&["b", "a", "b"])).unwrap();
         assert_eq!((data.fixed_train, data.y.len()), (Some(4), 7));
         assert_eq!(data.x.row(4).to_vec(), [7.0, 7.0]);
         assert_ne!(data.hash, dataset().hash);
@@ -150,11 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
-        let refused = |part| dataset().with_validation(part).unwrap_err().to_string();
-        let error = refused(part(&["c"], 2));
+    fn an_unknown_class_is_refused() {
+        let error = dataset().with_validation(part(&["c"])).unwrap_err().to_string();
         assert!(error.contains("found class `c` among the validation samples"), "{error}");
-        let error = refused(part(&["a"], 3));
-        assert!(error.contains("validation samples of 3 features, expected 2"), "{error}");
+        let error = dataset().evaluated_on(part(&["c"])).unwrap_err().to_string();
+        assert!(error.contains("class `c`, of which there is no training sample"), "{error}");
     }
 }

@@ -67,7 +67,7 @@ pub fn features(
     begin: impl FnOnce(),
 ) -> Result<Array2<f64>, EncoderError> {
     let dims = encoder.spec.network.dims();
-    let key = hex(&Sha256::digest(format!("{} {}", encoder.hash()?, images.hash()?)));
+    let key = hex(&Sha256::digest(format!("{} {}", encoder.hash, images.hash()?)));
     let path = cache.map(|cache| cache.join(format!("{key}.f32")));
     let stored = path.as_ref().and_then(|path| fs::read(path).ok());
     let wanted = 4 * dims * images.len();

@@ -38,14 +38,14 @@ impl Source {
             dataset = match (dataset.images.take(), options.encoder.clone()) {
                 (None, None) => dataset,
                 (None, Some(_)) => {
-                    let problem = "it has none, so leave `encoder` out".to_owned();
-                    return Err(DataError::Encoder { dataset: dataset.name, problem });
+                    let problem = "it has no images, so leave `encoder` out";
+                    return Err(DataError::unfit(&dataset.name, "encoder", problem));
                 }
                 (Some(images), encoder) => {
                     let encoder = encoder.unwrap_or_default();
                     let weights = store.weights(&dataset.name, &encoder)?;
                     let encoder = Encoder::new(encoder, weights)?;
-                    let (images, hash) = (images.resized(encoder.spec.size), encoder.hash()?);
+                    let images = images.resized(encoder.spec.size);
                     let x = match store.plans_only {
                         // A plan does not depend on the vectors.
                         true => Array2::zeros((images.len(), encoder.spec.network.dims())),
@@ -57,17 +57,17 @@ impl Source {
                         }
                         #[cfg(not(feature = "deep"))]
                         false => {
-                            let problem = format!("that {NEEDS_DEEP}");
-                            return Err(DataError::Encoder { dataset: dataset.name, problem });
+                            let problem = format!("encoding its images {NEEDS_DEEP}");
+                            return Err(DataError::unfit(&dataset.name, "encoder", problem));
                         }
                     };
-                    dataset.encoded(x, images, encoder, &hash)
+                    dataset.encoded(x, images, encoder)
                 }
             };
         }
         if experiment.splits.seeds > 1 && dataset.fixed_train.is_none() {
             let problem = "`seeds` is for datasets with their own split, and this one is split at random; use `repeats`";
-            return Err(DataError::Split { dataset: dataset.name, problem: problem.to_owned() });
+            return Err(DataError::unfit(&dataset.name, "train", problem));
         }
         let splits = split::splits(&dataset, &experiment.splits, &seed)?;
         Ok(Self { dataset: Arc::new(dataset), splits })

@@ -163,7 +163,7 @@ impl Prepared {
 /// What is wrong with the data of dataset `index`, at the place of the spec that names it.
 fn data_problem(text: &SpecText, index: usize, spec: &DatasetSpec, error: &DataError) -> Problem {
     let key = match spec {
-        _ if matches!(error, DataError::Subsample { .. }) => "subsample",
+        _ if let DataError::Unfit { key, .. } = error => key,
         DatasetSpec::Files(files) if files.test.as_deref() == error.path() => "test",
         _ => "train",
     };

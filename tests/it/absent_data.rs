@@ -29,7 +29,7 @@ fn a_published_experiment_without_its_data() {
     assert_says(&ended.out, &["300 cells done, 0 failed, 0 skipped, 0 left"]);
     assert_says(
         last_line(&ended),
-        &["60 cells cannot run here", "no folder `chg`", "labicvl.github.io", "chg"],
+        &["60 cells cannot run here", "no `chg/Set1` and", "labicvl.github.io", "chg"],
     );
     assert_says(
         &ended.err,

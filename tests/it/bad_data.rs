@@ -137,7 +137,7 @@ fn csv_fields_are_numbers_and_quotes_close() {
     );
     assert_eq!(
         refusal("a.csv", "1,\"2\"x,a\n"),
-        "a.csv:1: found `\"2\"x,a`, expected a delimiter after a closing `\"`"
+        "a.csv:1: found `\"2\"x`, expected a delimiter after a closing `\"`"
     );
     assert_eq!(
         refusal("a.csv", "1,2,a\n1,\"2,a\n"),
@@ -237,7 +237,7 @@ fn cut_mat_files_are_named() {
     let whole = fs::read("tests/fixtures/data/binaryalphadigs_small.mat").unwrap();
     let (folder, store) = folder_with("binalpha", "binaryalphadigs.mat", &whole);
     assert_eq!(
-        within(folder.path(), &store.load("binalpha").unwrap_err()),
+        within(folder.path(), &store.fetch("binalpha", &mut |_| {}).unwrap_err()),
         "binalpha/binaryalphadigs.mat: found 6 samples x 6 features x 2 classes (of 3, 3 samples), \
          expected 1404 samples x 320 features x 36 classes (of 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, \
          39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, \
@@ -245,7 +245,7 @@ fn cut_mat_files_are_named() {
     );
     let half = whole.len() / 2;
     let (folder, store) = folder_with("binalpha", "binaryalphadigs.mat", &whole[..half]);
-    let error = store.load("binalpha").unwrap_err();
+    let error = store.fetch("binalpha", &mut |_| {}).unwrap_err();
     assert!(!error.is_unavailable());
     let text = within(folder.path(), &error);
     let end = ": found a cut or damaged variable, expected an intact MATLAB v5 file";
@@ -253,7 +253,7 @@ fn cut_mat_files_are_named() {
     assert!(text.ends_with(end), "{text}");
     let (folder, store) = folder_with("20news", "20news_w100.mat", b"");
     assert_eq!(
-        within(folder.path(), &store.load("20news").unwrap_err()),
+        within(folder.path(), &store.fetch("20news", &mut |_| {}).unwrap_err()),
         "20news/20news_w100.mat: found an empty file, expected samples"
     );
 }
@@ -262,7 +262,7 @@ fn cut_mat_files_are_named() {
 fn data_with_another_hash_is_refused_with_both_hashes() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::in_folder(folder.path().to_path_buf(), true);
-    let mut data = store.load("pendigits").unwrap();
+    let mut data = store.fetch("pendigits", &mut |_| {}).unwrap();
     let right = data.hash.clone();
     data.x[[0, 0]] += 1.0;
     let lines: Vec<String> = data
@@ -294,7 +294,7 @@ fn missing_data_says_what_to_get_and_where_to_put_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::in_folder(folder.path().to_path_buf(), true);
     let root = folder.path().display();
-    let error = store.load("usps").unwrap_err();
+    let error = store.fetch("usps", &mut |_| {}).unwrap_err();
     assert!(error.is_unavailable());
     assert_eq!(
         error.to_string(),
@@ -305,27 +305,23 @@ fn missing_data_says_what_to_get_and_where_to_put_it() {
             folder.path().join("usps").join("usps.bz2").display()
         )
     );
-    let error = store.load("chg").unwrap_err();
+    let error = store.fetch("chg", &mut |_| {}).unwrap_err();
     assert!(error.is_unavailable());
+    let sets = "`chg/Set1` and `chg/Set2` and `chg/Set3` and `chg/Set4` and `chg/Set5`";
     assert_eq!(
         error.to_string(),
         format!(
-            "dataset `chg` is not available: no folder `chg` in {root}; it has no direct download: \
-             see https://labicvl.github.io/ges_db.htm and put the folders Set1 to Set5 (each \
-             class/sequence/frame images) into {}",
-            folder.path().join("chg").display()
+            "dataset `chg` is not available: no {sets} in {root}; it has no direct download: \
+             see https://labicvl.github.io/ges_db.htm and put {sets} into {root}"
         )
     );
-    // A folder that is there is not said to be missing.
-    let textures = folder.path().join("dtd");
-    std::fs::create_dir_all(textures.join("images")).unwrap();
-    let error = store.load("dtd").unwrap_err();
+    // A folder that is there is not reported as missing.
+    fs::create_dir_all(folder.path().join("dtd/images")).unwrap();
+    let error = store.fetch("dtd", &mut |_| {}).unwrap_err();
     assert!(error.is_unavailable());
-    let (textures, said) = (textures.display(), error.to_string());
-    let lacks =
-        format!("not available: {textures} does not hold the folders images and labels; it has");
-    assert!(said.contains(&lacks), "{said}");
-    assert!(said.ends_with(&format!("into {textures}")), "{said}");
-    let error = store.load("uspss").unwrap_err();
+    let said = error.to_string();
+    assert!(said.contains(&format!("not available: no `dtd/labels` in {root}; it has")), "{said}");
+    assert!(said.ends_with(&format!("and put `dtd/labels` into {root}")), "{said}");
+    let error = store.fetch("uspss", &mut |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "there is no dataset `uspss`, did you mean `usps`?");
 }

@@ -153,7 +153,9 @@ fn too_few_samples_or_classes() {
     let said = spec_refusal("subsample: 100", "subsample: 5000");
     assert_says(
         &said,
-        &["spec.yaml:3:28: `subsample` is 5000, but dataset `optdigits` has only 1797 samples"],
+        &[
+            "spec.yaml:3:28: dataset `optdigits`: `subsample` is 5000, but there are only 1797 samples",
+        ],
     );
 }
 
@@ -234,7 +236,7 @@ fn missing_files() {
 fn a_hash_that_does_not_match() {
     let folder = Folder::new();
     let store = Store::in_folder(folder.path("nothing"), true);
-    let mut data = store.load("pendigits").unwrap();
+    let mut data = store.fetch("pendigits", &mut |_| {}).unwrap();
     let right = data.hash.clone();
     data.x[[4711, 7]] += 1.0;
     let line = |(row, class): (ndarray::ArrayView1<'_, f64>, &usize)| {

@@ -118,7 +118,7 @@ struct Digits {
 }
 
 fn digits() -> Digits {
-    let all = Store::new(None, true).load("optdigits").unwrap();
+    let all = Store::new(None, true).fetch("optdigits", &mut |_| {}).unwrap();
     let split = splits(&all, &Splits::default(), &Seed::root(2024)).unwrap().remove(0);
     let part = |samples: &[usize]| Samples {
         x: all.x.select(Axis(0), samples),

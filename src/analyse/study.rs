@@ -143,20 +143,14 @@ fn is_value(given: &Value, used: &Value) -> bool {
     }
 }
 
-/// Numbers by size, multiples of the classes such as `2K` by their factor; words, and both together, as they come.
+/// Numbers by size, multiples of the number of classes such as `2K` by their factor; others as they are.
 fn ordered(mut values: Vec<Value>) -> Vec<Value> {
-    if !values.iter().all(Value::is_number) && !values.iter().all(Value::is_string) {
-        return values;
+    let factor = |value: &Value| -> Option<f64> { value.as_str()?.strip_suffix('K')?.parse().ok() };
+    for size in [Value::as_f64, factor] {
+        if values.iter().all(|value| size(value).is_some()) {
+            values.sort_by(|a, b| size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal));
+        }
     }
-    let size = |value: &Value| match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.strip_suffix('K').and_then(|factor| factor.parse().ok()),
-        _ => None,
-    };
-    values.sort_by(|a, b| match (size(a), size(b)) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        _ => Ordering::Equal,
-    });
     values
 }
 

@@ -1,7 +1,7 @@
 //! CSV files: typed rows, each with the words that warn of them, so that numbers do not travel without them.
 
 use csv::Writer;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::tables::Table;
 use crate::analyse::{Cell, Entry, Paired, Summary, Versus};
@@ -18,35 +18,6 @@ impl<'a> Names<'a> {
     pub(super) fn of(entry: Entry<'a>) -> Self {
         let Entry { row, column, .. } = entry;
         Self { dataset: &row.dataset, method: &column.method, label: &column.label }
-    }
-}
-
-/// A number that a file may lack: the shortest digits that read back as the same number, or nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Number(pub(super) Option<f64>);
-
-impl Number {
-    /// The number, or 0 if there is none.
-    pub(super) fn value(self) -> f64 {
-        self.0.unwrap_or(0.0)
-    }
-}
-
-impl From<f64> for Number {
-    fn from(value: f64) -> Self {
-        Self(Some(value))
-    }
-}
-
-impl From<Option<f64>> for Number {
-    fn from(value: Option<f64>) -> Self {
-        Self(value)
-    }
-}
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&digits(self.0))
     }
 }
 
@@ -184,10 +155,9 @@ mod tests {
 
     #[test]
     fn small_and_missing_numbers() {
-        let text = |number: Number| serde_json::to_value(number).unwrap();
-        assert_eq!(text(Number::from(1.0)), "1.0");
-        assert_eq!(text(Number::from(rounded(1.0 / 3e8))), "3.333333333e-9");
-        assert_eq!(text(Number::from(f64::NAN)), "");
-        assert_eq!(text(Number(None)), "");
+        assert_eq!(digits(Some(1.0)), "1.0");
+        assert_eq!(digits(Some(rounded(1.0 / 3e8))), "3.333333333e-9");
+        assert_eq!(digits(Some(f64::NAN)), "");
+        assert_eq!(digits(None), "");
     }
 }

@@ -7,7 +7,7 @@ use npsvc::MethodInfo;
 use crate::analyse::text::{number, p_value, signed};
 use crate::analyse::{
     Answer, CONFIDENCE, Cell, Claim, Column, Entry, OF_TRAININGS, Paired, Place, Row, Summary,
-    Versus, claims_legend, printed_seconds, protocol, shape, untested,
+    Versus, claims_legend, printed_seconds, protocol, untested,
 };
 
 /// A table with its caption and notes, all as plain text.
@@ -193,7 +193,7 @@ pub(super) fn accuracy(summary: &Summary) -> Table {
         &[
             ("Dataset", Word, &|row| Field::dataset(summary, row)),
             ("(n_tr, n_te, m, K)", Word, &|row| {
-                Field::text(row.shape.map_or("–".to_owned(), shape))
+                Field::text(row.shape.map_or("–".to_owned(), |shape| shape.to_string()))
             }),
         ],
         (Number, |entry| Field::ours(summary, entry)),
@@ -433,16 +433,9 @@ pub(super) fn times(summary: &Summary) -> Option<Table> {
     table.titled("times", "Seconds per fit, mean over splits", [note.to_owned()])
 }
 
-/// Three digits.
+/// Three digits, but at most five decimals.
 fn seconds(value: f64) -> String {
-    let decimals = match value {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
-        v if v >= 0.1 => 3,
-        v if v >= 0.01 => 4,
-        _ => 5,
-    };
+    let decimals = (2.0 - value.log10().floor()).clamp(0.0, 5.0) as usize;
     format!("{value:.decimals$}")
 }
 

@@ -13,7 +13,7 @@ use super::model::{ACROSS, Figure, Look, Mark, Panel, Series};
 use super::{caption, in_rows, splits};
 use crate::analyse::{Column, Summary, mean, standard_deviation};
 use crate::ledger::PlannedDataset;
-use crate::render::csv::{Number, csv};
+use crate::render::csv::csv;
 
 /// Levels of the two factors, in the order of the axis: the first bit is the scheme, the second the tuning.
 const LEVELS: [&str; 4] = ["ovr, fixed", "rvo, fixed", "ovr, tuned", "rvo, tuned"];
@@ -38,8 +38,8 @@ struct Level<'a> {
     test: usize,
     method: &'a str,
     level: &'static str,
-    accuracy: Number,
-    sd: Number,
+    accuracy: f64,
+    sd: Option<f64>,
     splits: usize,
 }
 
@@ -140,8 +140,8 @@ fn level<'a>(entry: &Entry<'a>, entries: &[Entry<'a>]) -> Option<Level<'a>> {
         test: entry.data.n_test,
         method: &entry.column.method,
         level: LEVELS[entry.level],
-        accuracy: mean(&values)?.into(),
-        sd: standard_deviation(&values).into(),
+        accuracy: mean(&values)?,
+        sd: standard_deviation(&values),
         splits: values.len(),
     })
 }
@@ -151,7 +151,7 @@ fn panel(data: &PlannedDataset, points: &[&Point], series: &mut Series) -> Optio
     let levels: Vec<usize> = (0..LEVELS.len()).filter(is_used).collect();
     let x = Axis::names(levels.iter().map(|&level| LEVELS[level].to_owned()));
     let ends = points.iter().flat_map(|(_, row)| {
-        let (mean, reach) = (row.accuracy.value(), row.sd.value());
+        let (mean, reach) = (row.accuracy, row.sd.unwrap_or(0.0));
         [mean - reach, mean + reach]
     });
     let y = Axis::percent(ends)?;
@@ -171,7 +171,7 @@ fn panel(data: &PlannedDataset, points: &[&Point], series: &mut Series) -> Optio
             let of =
                 |entry: &Entry| (&entry.column.method, entry.level) == (&column.method, *level);
             let (_, row) = points.iter().find(|(entry, _)| of(entry))?;
-            Some((*level, (place as f64 + shift, row.accuracy.value()), row.sd.value()))
+            Some((*level, (place as f64 + shift, row.accuracy), row.sd.unwrap_or(0.0)))
         });
         let drawn: Vec<_> = drawn.collect();
         for (_, (x, mean), sd) in &drawn {

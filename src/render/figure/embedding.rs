@@ -10,7 +10,6 @@ use super::{colour, in_rows, one_split};
 use crate::analyse::text::number;
 use crate::analyse::{Entry, Summary};
 use crate::ledger::{Cloud, Embedding};
-use crate::render::csv::Number;
 
 #[derive(Default, Serialize)]
 struct Sample<'a> {
@@ -19,8 +18,8 @@ struct Sample<'a> {
     space: &'static str,
     sample: usize,
     class: usize,
-    x: Number,
-    y: Number,
+    x: f64,
+    y: f64,
 }
 
 /// The figure, if a map was recorded.
@@ -36,9 +35,14 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
             [("raw", "raw data", &map.raw), ("learnt", &learnt, &map.learnt)]
         {
             let samples = cloud.points.iter().zip(&map.labels).enumerate();
-            let samples = samples.map(|(sample, (&[x, y], &class))| {
-                let (x, y) = (Number::from(x), Number::from(y));
-                Sample { dataset, label, space, sample, class, x, y }
+            let samples = samples.map(|(sample, (&[x, y], &class))| Sample {
+                dataset,
+                label,
+                space,
+                sample,
+                class,
+                x,
+                y,
             });
             let samples: Vec<Sample> = samples.collect();
             let name = format!("{dataset}: {what}, {} dimensions", cloud.dims);
@@ -76,7 +80,7 @@ fn panel(name: String, cloud: &Cloud, samples: &[Sample], classes: &[String]) ->
 
 /// A sample: the letter of its class if that is short, or else a point.
 fn mark(sample: &Sample, class: Option<&String>) -> Option<Mark> {
-    let at = (sample.x.0?, sample.y.0?);
+    let at = (sample.x, sample.y);
     let look = Look { radius: 2.5, ..Look::series(sample.class) };
     Some(match class.filter(|name| name.chars().count() <= 2) {
         Some(name) => {

@@ -10,7 +10,6 @@ use super::model::{Figure, Look, Mark, Panel};
 use super::text::Face;
 use super::{colour, splits};
 use crate::analyse::{Axis as Parameter, SAME, Study, Summary, protocol, studies};
-use crate::render::csv::Number;
 
 const HEIGHT: f64 = 180.0;
 /// Most parameters of a study that get a line each.
@@ -25,8 +24,8 @@ struct Point<'a> {
     /// Grids of three parameters and more have their further values in one field.
     other_parameter: String,
     other_value: String,
-    accuracy: Number,
-    sd: Number,
+    accuracy: f64,
+    sd: Option<f64>,
     splits: usize,
     scored: &'a str,
 }
@@ -102,7 +101,7 @@ fn heat_map(study: &Study) -> Option<Panel> {
         marks.push(Mark::Area { points, colour: colour::ramp(share) });
         // Many values leave no room for numbers.
         if across.values.len() <= 8 && up.values.len() <= 12 {
-            let colour = if share > 0.7 { colour::WHITE } else { colour::INK };
+            let colour = if share > 0.55 { colour::WHITE } else { colour::INK };
             let text = format!("{:.1}", point.mean);
             marks.push(Mark::text((x, y), HPos::Center, Face { colour, ..TICK }, text));
         }
@@ -126,8 +125,8 @@ fn points(study: &Study) -> impl Iterator<Item = Point<'_>> {
             value: values[0].clone(),
             other_parameter: names[1..].join(" "),
             other_value: values[1..].join(" "),
-            accuracy: point.mean.into(),
-            sd: point.deviation.into(),
+            accuracy: point.mean,
+            sd: point.deviation,
             splits: point.splits,
             scored: study.scored,
         }

@@ -129,7 +129,7 @@ impl Comparison {
     }
 
     /// The marks of both tests: the paper's, and in parentheses the corrected one.
-    pub(super) fn marks(&self, cell: &Cell) -> String {
+    pub fn marks(&self, cell: &Cell) -> String {
         let [naive, corrected] = self.both_marks(cell);
         match corrected.as_str() {
             "" if naive.is_empty() || self.tests(cell)[1].is_none() => naive,
@@ -142,15 +142,11 @@ impl Comparison {
     pub(super) fn legend(&self, reference: &str) -> Option<String> {
         let levels = self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}"));
         let levels: Vec<String> = levels.collect();
-        let mut tests = vec![
-            (Test::PairedT, "by the paper's paired t-test"),
-            (
-                Test::NadeauBengio,
-                "in parentheses, by a t-test corrected for overlapping training sets (– if not significant)",
-            ),
-        ];
-        tests.retain(|(test, _)| self.tests.contains(test));
-        let tests: Vec<&str> = tests.iter().map(|(_, words)| *words).collect();
+        let corrected = "in parentheses, by a t-test corrected for overlapping training sets (– if not significant)";
+        let tests =
+            [(Test::PairedT, "by the paper's paired t-test"), (Test::NadeauBengio, corrected)];
+        let tests = tests.iter().filter(|(test, _)| self.tests.contains(test));
+        let tests: Vec<&str> = tests.map(|(_, words)| *words).collect();
         (!levels.is_empty() && !tests.is_empty()).then(|| {
             format!(
                 "{}: differs from {reference} {}. {reference} is the better one, except where {BETTER} says that the \

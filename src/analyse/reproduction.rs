@@ -43,11 +43,6 @@ impl Versus {
         let judged = self.verdict != Reproduction::NotRun;
         judged.then(|| Reproduction::smallest_seen(self.test.as_ref()))
     }
-
-    /// The word for the verdict, such as `reproduced`.
-    pub fn word(&self) -> &'static str {
-        self.verdict.word()
-    }
 }
 
 /// Compares the rows of registered datasets with the table of the paper that the experiment reproduces. Gives the table,

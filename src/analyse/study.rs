@@ -110,16 +110,11 @@ impl Study {
     }
 }
 
-/// Every study a ledger holds. Where not all are drawn, those of the method that the table is about are.
+/// Every study that a ledger holds. Those of the reference method come first, because not all may be drawn.
 pub fn studies(summary: &Summary) -> Vec<Study> {
-    let studies = summary.entries().filter_map(|entry| {
-        let study = Study::of(summary, entry)?;
-        Some((entry.column.is_reference, study))
-    });
-    let (mut first, others): (Vec<_>, Vec<_>) =
-        studies.partition(|(is_reference, _)| *is_reference);
-    first.extend(others);
-    first.into_iter().map(|(_, study)| study).collect()
+    let mut entries: Vec<Entry> = summary.entries().collect();
+    entries.sort_by_key(|entry| !entry.column.is_reference);
+    entries.into_iter().filter_map(|entry| Study::of(summary, entry)).collect()
 }
 
 /// Where parameters are on the axes, if all of their values are there.

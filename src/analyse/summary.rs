@@ -191,11 +191,6 @@ impl Summary {
         records.find(|record| record.status == Status::Ok).map(|record| &record.params)
     }
 
-    /// The marks of a cell by both tests: the paper's, and in parentheses the corrected one.
-    pub fn marks(&self, cell: &Cell) -> String {
-        self.comparison.as_ref().map_or(String::new(), |comparison| comparison.marks(cell))
-    }
-
     /// What means and deviations are over: splits, or trainings of networks on a dataset's own split.
     pub fn repeats(&self) -> &'static str {
         match !self.rows.is_empty() && self.rows.iter().all(Row::is_repeated) {

@@ -106,7 +106,9 @@ const COLUMNS: [Column; 28] = [
     ("skipped", |line| line.cell.counts.skipped.to_string()),
     ("missing", |line| line.cell.counts.missing.to_string()),
     ("p_welch", |line| paper(line, |versus| Some(rounded(versus.test?.p)))),
-    ("verdict", |line| line.cell.paper.as_ref().map_or("", Versus::word).to_owned()),
+    ("verdict", |line| {
+        line.cell.paper.as_ref().map_or("", |versus| versus.verdict.word()).to_owned()
+    }),
     ("common_splits", |line| {
         let paired = line.cell.paired.as_ref();
         paired.map_or(String::new(), |paired| paired.differences.len().to_string())

@@ -119,7 +119,7 @@ impl Field {
 
     /// Our number.
     fn ours(summary: &Summary, entry: Entry<'_>) -> Self {
-        let cell = entry.cell;
+        let (cell, comparison) = (entry.cell, summary.comparison.as_ref());
         let shared = Self {
             notes: summary.letters(&cell.footnotes),
             cell: Some((entry.row.index, entry.column.index)),
@@ -131,7 +131,7 @@ impl Field {
                 text: number(mean),
                 place: cell.place,
                 deviation: cell.deviation,
-                marks: summary.marks(cell),
+                marks: comparison.map_or(String::new(), |comparison| comparison.marks(cell)),
                 share: cell.share(),
                 value: Some(mean),
                 ..shared
@@ -278,7 +278,7 @@ pub(super) fn beside(summary: &Summary) -> Option<Table> {
             ("Detectable from", Number, &|(_, versus)| {
                 Field::number(versus.smallest_seen(), number)
             }),
-            ("Verdict", Word, &|(_, versus)| Field::verdict(versus.word())),
+            ("Verdict", Word, &|(_, versus)| Field::verdict(versus.verdict.word())),
         ],
     );
     let caption = format!("Comparison with the paper's Table {}: {}", table.table, table.caption);

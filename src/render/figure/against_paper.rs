@@ -64,7 +64,7 @@ fn numbers(cell: &Cell, versus: &Versus) -> Numbers {
         low: interval.map(|(low, _)| rounded(low)),
         high: interval.map(|(_, high)| rounded(high)),
         p_welch: versus.test.map(|test| rounded(test.p)),
-        verdict: versus.word(),
+        verdict: versus.verdict.word(),
     }
 }
 

@@ -129,7 +129,7 @@ impl Comparison {
     }
 
     /// The marks of both tests: the paper's, and in parentheses the corrected one.
-    pub fn marks(&self, cell: &Cell) -> String {
+    pub(super) fn marks(&self, cell: &Cell) -> String {
         let [naive, corrected] = self.both_marks(cell);
         match corrected.as_str() {
             "" if naive.is_empty() || self.tests(cell)[1].is_none() => naive,
@@ -140,8 +140,9 @@ impl Comparison {
 
     /// What the marks mean; `None` if nothing is marked.
     pub(super) fn legend(&self, reference: &str) -> Option<String> {
-        let levels = self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}"));
-        let levels: Vec<String> = levels.collect();
+        let levels = Vec::from_iter(
+            self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}")),
+        );
         let corrected = "in parentheses, by a t-test corrected for overlapping training sets (– if not significant)";
         let tests =
             [(Test::PairedT, "by the paper's paired t-test"), (Test::NadeauBengio, corrected)];

@@ -191,6 +191,11 @@ impl Summary {
         records.find(|record| record.status == Status::Ok).map(|record| &record.params)
     }
 
+    /// The marks of a cell by both tests: the paper's, and in parentheses the corrected one.
+    pub fn marks(&self, cell: &Cell) -> String {
+        self.comparison.as_ref().map_or(String::new(), |comparison| comparison.marks(cell))
+    }
+
     /// What means and deviations are over: splits, or trainings of networks on a dataset's own split.
     pub fn repeats(&self) -> &'static str {
         match !self.rows.is_empty() && self.rows.iter().all(Row::is_repeated) {
@@ -211,9 +216,13 @@ impl Summary {
         let marks = marks.and_then(|(comparison, column)| comparison.legend(&column.label));
         let ranks = self.ranks.as_ref().map(Ranks::legend);
         let verdicts = self.paper.map(|_| reproduction::legend());
-        let other = "≠: not the problem of the paper's row, see the warnings.".to_owned();
-        let other = self.rows.iter().any(|row| row.other_problem).then_some(other);
-        marks.into_iter().chain(ranks).chain(verdicts).chain(other).collect()
+        marks.into_iter().chain(ranks).chain(verdicts).chain(self.other_problem()).collect()
+    }
+
+    /// The line that explains the sign of rows with another problem, if there are any.
+    pub fn other_problem(&self) -> Option<String> {
+        let is_used = self.rows.iter().any(|row| row.other_problem);
+        is_used.then(|| "≠: not the problem of the paper's row, see the warnings.".to_owned())
     }
 
     /// The kinds of the warnings, as words for scripts such as `chosen-on-test`.

@@ -37,18 +37,10 @@ struct Cautions {
     cautions: String,
 }
 
-/// Rows as CSV. The names of their fields are the header.
-pub(super) fn csv<R: Serialize + Default>(cautions: &[&str], rows: &[R]) -> String {
+/// Rows as CSV. The names of their fields are the header. Without rows there is none.
+pub(super) fn csv<R: Serialize>(cautions: &[&str], rows: &[R]) -> String {
     let cautions = Cautions { cautions: cautions.join(" ") };
-    let text = text(|writer| match rows {
-        // The header alone, which only a row gives.
-        [] => writer.serialize((&R::default(), &cautions)),
-        rows => rows.iter().try_for_each(|row| writer.serialize((row, &cautions))),
-    });
-    match rows {
-        [] => text.lines().take(1).map(|header| format!("{header}\n")).collect(),
-        _ => text,
-    }
+    text(|writer| rows.iter().try_for_each(|row| writer.serialize((row, &cautions))))
 }
 
 /// What is written. Nothing that is written to memory can fail.

@@ -119,7 +119,7 @@ impl Field {
 
     /// Our number.
     fn ours(summary: &Summary, entry: Entry<'_>) -> Self {
-        let (cell, comparison) = (entry.cell, summary.comparison.as_ref());
+        let cell = entry.cell;
         let shared = Self {
             notes: summary.letters(&cell.footnotes),
             cell: Some((entry.row.index, entry.column.index)),
@@ -131,7 +131,7 @@ impl Field {
                 text: number(mean),
                 place: cell.place,
                 deviation: cell.deviation,
-                marks: comparison.map_or(String::new(), |comparison| comparison.marks(cell)),
+                marks: summary.marks(cell),
                 share: cell.share(),
                 value: Some(mean),
                 ..shared
@@ -284,7 +284,8 @@ pub(super) fn beside(summary: &Summary) -> Option<Table> {
     let caption = format!("Comparison with the paper's Table {}: {}", table.table, table.caption);
     let note = "Difference: ours minus the paper's, in points, taken before rounding. Detectable from: the smallest \
                 difference in points that would have been called higher or lower.";
-    rows.titled("paper", caption, [note.to_owned()])
+    let notes = [note.to_owned()].into_iter().chain(summary.other_problem());
+    rows.titled("paper", caption, notes)
 }
 
 /// Every method against the reference, by all tests.
@@ -316,7 +317,7 @@ pub(super) fn differences(summary: &Summary) -> Option<Table> {
     let note = format!(
         "Interval: {:.0} % confidence with the corrected standard error. d_z: Cohen's, mean over standard deviation of \
          the differences. Corrected: Nadeau and Bengio's t-test for overlapping training sets. Wilcoxon: exact \
-         signed-rank test, which also takes splits for independent. Holm: adjusted for all comparisons of this table.",
+         signed-rank test, which also treats splits as independent. Holm: adjusted for all comparisons of this table.",
         CONFIDENCE * 100.0
     );
     rows.titled("differences", format!("{label} minus each other method, in points"), [note])

@@ -35,11 +35,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
         let lane = lane(&numbers, entry);
         (numbers, Some(lane))
     };
-    let (mut panels, data) = lanes::panels(summary, cell, |row, drawn| Some(panel(row, drawn)));
-    if summary.rows.is_empty() || summary.columns.is_empty() {
-        let lacking = if summary.rows.is_empty() { "datasets" } else { "methods" };
-        panels = vec![Panel::message(String::new(), &format!("the plan has no {lacking}"))];
-    }
+    let (panels, data) = lanes::panels(summary, cell, |row, drawn| Some(panel(row, drawn)));
     let words = words(summary, &panels);
     let (rows, legend) = (in_rows(&panels, 2), legend(summary));
     super::figure(summary, "test accuracy by method", rows, legend, &words, &data)

@@ -14,7 +14,7 @@ const MARGIN: f64 = Reproduction::MARGIN;
 /// The green of the palette, thinned.
 const BAND: RGBAColor = RGBAColor(0x00, 0x9e, 0x73, 0.12);
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Serialize)]
 struct Numbers {
     ours: Option<f64>,
     sd: Option<f64>,

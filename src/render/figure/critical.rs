@@ -18,7 +18,7 @@ const AXIS: f64 = 2.3;
 /// Between the bars.
 const BAR: f64 = 0.36;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Rank<'a> {
     method: &'a str,
     label: &'a str,

@@ -33,7 +33,7 @@ struct Entry<'a> {
 }
 
 /// An entry over the splits that all levels of its method have.
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Level<'a> {
     dataset: &'a str,
     train: usize,
@@ -51,17 +51,15 @@ type Point<'p, 'a> = (&'p Entry<'a>, usize, Level<'a>);
 /// The figure, if a method with a scheme appears at two levels on the same splits.
 pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Figure> {
     let entries = entries(summaries);
-    let points = entries.iter().filter_map(|(&(data, method, index), entry)| {
+    let points = Vec::from_iter(entries.iter().filter_map(|(&(data, method, index), entry)| {
         Some((data, (entry, index, level(&entries, data, method, index)?)))
-    });
-    let points: Vec<(Data, Point)> = points.collect();
+    }));
     let mut datasets: IndexMap<Data, Vec<&Point>> = IndexMap::new();
     for (data, point) in &points {
         datasets.entry(*data).or_default().push(point);
     }
     let mut series = Series::default();
-    let panels = datasets.values().filter_map(|points| panel(points, &mut series));
-    let panels: Vec<Panel> = panels.collect();
+    let panels = Vec::from_iter(datasets.values().filter_map(|points| panel(points, &mut series)));
     let words = "Mean test accuracy over the splits that all levels of a method have on the same data; bars reach one \
                  standard deviation, lines join levels that differ in one factor. ovr: hyperplane l is close to class l \
                  (the paper's text); rvo: close to all others (the authors' code). tuned: parameters chosen by a \
@@ -122,8 +120,8 @@ fn level<'a>(
     method: &'a str,
     index: usize,
 ) -> Option<Level<'a>> {
-    let levels = (0..LEVELS.len()).filter_map(|level| entries.get(&(data, method, level)));
-    let levels: Vec<&Entry> = levels.collect();
+    let levels =
+        Vec::from_iter((0..LEVELS.len()).filter_map(|level| entries.get(&(data, method, level))));
     let is_common = |split: &Split| levels.iter().all(|entry| entry.values.contains_key(split));
     let values = entries[&(data, method, index)].values.iter();
     let common = values.filter(|(split, _)| is_common(split));

@@ -9,9 +9,9 @@ use super::text::Face;
 use super::{colour, in_rows, one_split};
 use crate::analyse::text::number;
 use crate::analyse::{Entry, Summary};
-use crate::ledger::{Cloud, Embedding};
+use crate::ledger::Cloud;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Sample<'a> {
     dataset: &'a str,
     label: &'a str,
@@ -24,8 +24,9 @@ struct Sample<'a> {
 
 /// The figure, if a map was recorded.
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
-    let maps = summary.entries().filter_map(|entry| Some((entry, entry.cell.map.as_ref()?)));
-    let maps: Vec<(Entry, &Embedding)> = maps.collect();
+    let maps = Vec::from_iter(
+        summary.entries().filter_map(|entry| Some((entry, entry.cell.map.as_ref()?))),
+    );
     let (_, first) = maps.first()?;
     let (mut panels, mut data) = (Vec::new(), Vec::new());
     for (Entry { row, column, .. }, map) in &maps {
@@ -35,7 +36,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
             [("raw", "raw data", &map.raw), ("learnt", &learnt, &map.learnt)]
         {
             let samples = cloud.points.iter().zip(&map.labels).enumerate();
-            let samples = samples.map(|(sample, (&[x, y], &class))| Sample {
+            let samples = Vec::from_iter(samples.map(|(sample, (&[x, y], &class))| Sample {
                 dataset,
                 label,
                 space,
@@ -43,8 +44,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
                 class,
                 x,
                 y,
-            });
-            let samples: Vec<Sample> = samples.collect();
+            }));
             let name = format!("{dataset}: {what}, {} dimensions", cloud.dims);
             panels.extend(panel(name, cloud, &samples, &row.data.classes));
             data.extend(samples);
@@ -53,7 +53,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let words = format!(
         "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have the \
          same seed, and each sample is drawn as its class. Silhouette (from −1 to 1) and the share of samples whose {} \
-         nearest neighbours tell their class are those of the spaces themselves, not of the maps. The method never saw the \
+         nearest neighbours predict their class are of the spaces themselves, not of the maps. The method never saw the \
          classes of these samples.",
         one_split(maps.iter().map(|(entry, _)| entry.row)),
         first.perplexity,

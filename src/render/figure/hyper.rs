@@ -15,7 +15,7 @@ const HEIGHT: f64 = 180.0;
 /// Most parameters of a study that get a line each.
 const LINES: usize = 3;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Point<'a> {
     dataset: &'a str,
     label: &'a str,
@@ -116,8 +116,7 @@ fn points(study: &Study) -> impl Iterator<Item = Point<'_>> {
     let names: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
     study.points.iter().map(move |point| {
         let places = study.axes.iter().zip(&point.at);
-        let values = places.map(|(axis, at)| protocol::value_of(&axis.values[*at]));
-        let values: Vec<String> = values.collect();
+        let values = Vec::from_iter(places.map(|(axis, at)| protocol::value_of(&axis.values[*at])));
         Point {
             dataset: &study.dataset,
             label: &study.label,

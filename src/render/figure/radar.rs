@@ -28,7 +28,7 @@ const NAMES: f64 = 1.09;
 /// How far the plot reaches upwards and downwards.
 const REACH: f64 = 1.17;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Objective<'a> {
     dataset: &'a str,
     label: &'a str,
@@ -42,8 +42,9 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let (mut panels, mut data, mut series) = (Vec::new(), Vec::new(), Series::default());
     let mut drawn = Vec::new();
     for row in &summary.rows {
-        let traces = traced(summary.entries_of(row)).filter(|(_, trace)| classes(trace) >= 3);
-        let traces: Vec<Traced> = traces.collect();
+        let traces = Vec::from_iter(
+            traced(summary.entries_of(row)).filter(|(_, trace)| classes(trace) >= 3),
+        );
         if traces.len() > 1 {
             panels.extend((0..STAGES).map(|stage| panel(&traces, stage, &mut series)));
             data.extend(traces.into_iter().flat_map(objectives));

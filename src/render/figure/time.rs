@@ -8,7 +8,7 @@ use super::{MOST, in_rows, undrawn_methods};
 use crate::analyse::{Entry, Summary};
 use crate::render::csv::Names;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Times {
     fit_seconds: Option<f64>,
     accuracy: Option<f64>,

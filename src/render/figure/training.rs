@@ -14,7 +14,7 @@ const ACCURACY: &str = "test accuracy (%)";
 /// The name of a series and its points.
 type Curve = (String, Vec<(f64, f64)>);
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Point<'a> {
     dataset: &'a str,
     label: &'a str,
@@ -25,7 +25,7 @@ struct Point<'a> {
     accuracy: Option<f64>,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Reached {
     iteration: usize,
     accuracy: f64,

@@ -55,7 +55,7 @@ impl Ranks {
         let signed_rank = (smallest >= LEVEL).then(|| {
             format!(
                 " Nor can a signed-rank test between two methods be significant: after Holm's adjustment, its p is at \
-                 least {}. This takes {} datasets.",
+                 least {}. At least {} datasets are needed.",
                 (smallest * 1e3).round() / 1e3,
                 critical.datasets_needed()
             )

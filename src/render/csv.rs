@@ -23,8 +23,12 @@ impl<'a> Names<'a> {
 
 /// The shortest digits that read back as the same number; nothing without a finite number.
 fn digits(value: Option<f64>) -> String {
-    let value = value.filter(|value| value.is_finite());
-    value.map_or(String::new(), |value| format!("{value:?}"))
+    finite(value).map_or(String::new(), |value| format!("{value:?}"))
+}
+
+/// The number, unless it is infinite: sums of absurd accuracies overflow.
+pub(super) fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
 }
 
 /// Ten significant digits: beyond them p depends on the platform's mathematics library.

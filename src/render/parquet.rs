@@ -40,8 +40,9 @@ fn columns(records: &[&Record]) -> Vec<Column> {
     };
     // The fields that follow `git`.
     let extra = |r: &Record| {
-        let fields = json!(r).as_object().cloned().unwrap_or_default().into_iter();
-        let rest: Map<_, _> = fields.skip_while(|(name, _)| name != "git").skip(1).collect();
+        let Value::Object(fields) = json!(r) else { return None };
+        let fields = fields.into_iter().skip_while(|(name, _)| name != "git");
+        let rest: Map<_, _> = fields.skip(1).collect();
         (!rest.is_empty()).then(|| Value::Object(rest))
     };
     vec![

@@ -12,6 +12,7 @@ use super::model::{ACROSS, Figure, Legend, Look, Mark, Panel, Shape};
 use super::{colour, in_rows};
 use crate::analyse::text::plus_minus;
 use crate::analyse::{self, Entry, Row, Summary};
+use crate::render::csv::finite;
 
 const PAPER: Look = Look { colour: colour::INK, shape: Shape::Open, radius: 4.0 };
 /// Stands before a number that lies off the axis.
@@ -46,8 +47,8 @@ fn numbers(entry: Entry) -> Vec<Numbers> {
     let Entry { row, column, cell } = entry;
     let reference = if column.is_reference { "yes" } else { "no" };
     let numbers = |kind, accuracy: Option<f64>, deviation: Option<f64>| {
-        let deviation = deviation.filter(|deviation| deviation.is_finite());
-        let end = |sign: f64| Some(rounded(accuracy? + sign * deviation?));
+        let (accuracy, deviation) = (finite(accuracy), finite(deviation));
+        let end = |sign: f64| finite(Some(rounded(accuracy? + sign * deviation?)));
         let (low, high) = (end(-1.0), end(1.0));
         Numbers { reference, kind, accuracy, low, high, ..Numbers::default() }
     };

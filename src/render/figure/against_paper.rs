@@ -8,7 +8,7 @@ use super::lanes::{self, Bar, Lane};
 use super::model::{ACROSS, Figure, Legend, Look, Mark, Panel};
 use super::{colour, in_rows};
 use crate::analyse::{CONFIDENCE, Cell, Entry, Reproduction, Row, Summary, Versus};
-use crate::render::csv::rounded;
+use crate::render::csv::{finite, rounded};
 
 const MARGIN: f64 = Reproduction::MARGIN;
 /// The green of the palette, thinned.
@@ -55,12 +55,12 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
 fn numbers(cell: &Cell, versus: &Versus) -> Numbers {
     let interval = versus.test.and_then(|test| test.interval(CONFIDENCE));
     Numbers {
-        ours: cell.mean,
+        ours: finite(cell.mean),
         sd: cell.deviation,
         splits: cell.counts.done,
         paper: Some(versus.printed.value),
         paper_sd: versus.printed.deviation,
-        difference: versus.difference.map(rounded),
+        difference: finite(versus.difference).map(rounded),
         low: interval.map(|(low, _)| rounded(low)),
         high: interval.map(|(_, high)| rounded(high)),
         p_welch: versus.test.map(|test| rounded(test.p)),

@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::model::{Figure, Look, Mark, Panel, Series, UPWARDS};
 use super::{MOST, in_rows, undrawn_methods};
 use crate::analyse::{Entry, Summary};
-use crate::render::csv::Names;
+use crate::render::csv::{Names, finite};
 
 #[derive(Serialize)]
 struct Times {
@@ -34,8 +34,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
 fn times(entry: Entry<'_>) -> (Names<'_>, Times) {
     let cell = entry.cell;
     let times = Times {
-        fit_seconds: cell.fit_seconds,
-        accuracy: cell.mean,
+        fit_seconds: finite(cell.fit_seconds),
+        accuracy: finite(cell.mean),
         sd: cell.deviation,
         splits: cell.counts.done,
     };

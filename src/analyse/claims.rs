@@ -1,14 +1,14 @@
 //! The paper's claims: its method is better than each rival, dataset by dataset.
 //!
-//! A claim is a cell of the paper's table in which its method has the higher mean. What ours says
-//! to it depends on the test, so every claim has two answers.
+//! A claim is a cell of the paper's table in which its method has the higher mean. Our answer depends on the test, so
+//! every claim has two answers.
 
 use super::summary::{Cell, Column, Row, Summary};
 use super::text::counted;
 use crate::paper;
 use crate::stats::{LEVEL, TTest};
 
-/// What a test says to a claim.
+/// The answer of a test to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answer {
     /// The paper's method is significantly better here, too.
@@ -25,7 +25,7 @@ pub enum Answer {
     NotRun,
 }
 
-/// What our results say to "the paper's method is better than this rival on this dataset".
+/// Our answers to "the paper's method is better than this rival on this dataset".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// By the paper's test.
@@ -108,20 +108,22 @@ pub fn sentence(summary: &Summary) -> Option<String> {
     };
     let answered = |by| {
         let tested = [Answer::Holds, Answer::Open, Answer::Contradicted];
-        tested.map(|answer| format!("{} {}", answer.word(), count(answer, by))).join(", ")
+        let [holding, open, contradicted] = tested.map(|answer| count(answer, by));
+        let hold = if holding == 1 { "holds" } else { "hold" };
+        format!("{holding} {hold}, {open} open, {contradicted} contradicted")
     };
     let naive = |claim: &Claim| claim.naive;
     let run = claims.len() - count(Answer::NotRun, naive);
     let [same, other] = [Answer::SameOrder, Answer::OtherOrder].map(|order| count(order, naive));
     let mut text = format!(
-        "Table {} of the paper has {} ahead of a rival in {}; run here: {run}.",
+        "Table {} of the paper has {} ahead of a rival in {}; {run} of them ran here.",
         summary.paper?.table,
         summary.reference()?.label,
         counted(claims.len(), "cell")
     );
     if run > same + other {
         text += &format!(
-            " At level {LEVEL}, by the paper's test: {}; by the corrected test: {}.",
+            " Claims at level {LEVEL}, by the paper's test: {}; by the corrected test: {}.",
             answered(naive),
             answered(|claim| claim.corrected)
         );

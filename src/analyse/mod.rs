@@ -29,7 +29,7 @@ pub use reproduction::{Versus, printed_seconds};
 pub use study::{Axis, Point, Study, studies};
 pub use summary::{Cell, Column, Entry, Place, Row, Summary, failure};
 pub use traces::{Trace, TracePoint};
-pub use warnings::{Warning, shape};
+pub use warnings::Warning;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -140,17 +140,14 @@ impl Comparison {
 
     /// What the marks mean; `None` if nothing is marked.
     pub(super) fn legend(&self, reference: &str) -> Option<String> {
-        let levels = self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}"));
-        let levels: Vec<String> = levels.collect();
-        let mut tests = vec![
-            (Test::PairedT, "by the paper's paired t-test"),
-            (
-                Test::NadeauBengio,
-                "in parentheses, by a t-test corrected for overlapping training sets (– if not significant)",
-            ),
-        ];
-        tests.retain(|(test, _)| self.tests.contains(test));
-        let tests: Vec<&str> = tests.iter().map(|(_, words)| *words).collect();
+        let levels = Vec::from_iter(
+            self.levels.iter().map(|(level, symbol)| format!("{symbol} p < {level}")),
+        );
+        let corrected = "in parentheses, by a t-test corrected for overlapping training sets (– if not significant)";
+        let tests =
+            [(Test::PairedT, "by the paper's paired t-test"), (Test::NadeauBengio, corrected)];
+        let tests = tests.iter().filter(|(test, _)| self.tests.contains(test));
+        let tests: Vec<&str> = tests.map(|(_, words)| *words).collect();
         (!levels.is_empty() && !tests.is_empty()).then(|| {
             format!(
                 "{}: differs from {reference} {}. {reference} is the better one, except where {BETTER} says that the \

@@ -30,7 +30,7 @@ pub fn declared(summary: &Summary) -> Option<&'static str> {
             "Protocol tuned: the same budget of cross-validation on training data for every method."
         }
         Protocol::Tuned => {
-            "Declared as protocol tuned, but not all methods are tuned alike: see the warnings."
+            "Declared as protocol tuned, but not all methods are tuned alike on training data: see the warnings."
         }
     })
 }

@@ -40,28 +40,28 @@ impl Ranks {
         )
     }
 
-    /// What tests over so few datasets can show, and what not.
+    /// What tests over so few datasets can and cannot show.
     pub fn power(&self) -> Option<String> {
         let critical = self.critical.as_ref()?;
         let largest = critical.largest();
         let words = if critical.difference < largest as f64 {
-            format!("of at most {largest} ranks: smaller differences cannot be told from chance.")
+            format!(" of at most {largest} ranks: smaller differences cannot be told from chance.")
         } else {
             format!(
-                "but ranks differ by {largest} at most: over so few datasets no outcome whatever would be significant."
+                ", but ranks differ by {largest} at most: no outcome would be significant over so few datasets."
             )
         };
         let smallest = critical.smallest_adjusted_p(critical.datasets);
         let signed_rank = (smallest >= LEVEL).then(|| {
             format!(
-                " Nor does a signed-rank test between two methods help: after Holm's adjustment its p cannot be below \
-                 {}. That takes {} datasets.",
+                " Nor can a signed-rank test between two methods be significant: after Holm's adjustment, its p is at \
+                 least {}. At least {} datasets are needed.",
                 (smallest * 1e3).round() / 1e3,
                 critical.datasets_needed()
             )
         });
         Some(format!(
-            "Nemenyi's critical difference at level {LEVEL} is {} {words}{}",
+            "Nemenyi's critical difference at level {LEVEL} is {}{words}{}",
             number(critical.difference),
             signed_rank.unwrap_or_default()
         ))

@@ -2,7 +2,7 @@
 
 use super::summary::{Cell, Column, Row, Summary};
 use super::text::{counted, listed, number};
-use super::warnings::{Warning, shape};
+use super::warnings::Warning;
 use crate::ledger::Plan;
 use crate::paper::{self, Unit, tables_of};
 use crate::spec::{DatasetOptions, EncoderSpec, EvaluateOn};
@@ -42,11 +42,6 @@ impl Versus {
     pub fn smallest_seen(&self) -> Option<f64> {
         let judged = self.verdict != Reproduction::NotRun;
         judged.then(|| Reproduction::smallest_seen(self.test.as_ref()))
-    }
-
-    /// The word for the verdict, such as `reproduced`.
-    pub fn word(&self) -> &'static str {
-        self.verdict.word()
     }
 }
 
@@ -94,8 +89,7 @@ fn differences(row: &Row, options: &DatasetOptions, printed: &paper::Row) -> Vec
     let validation = (options.evaluate_on != EvaluateOn::Test)
         .then(|| "measured on the validation samples".to_owned());
     let shapes = row.shape.zip(printed.shape).filter(|(ours, printed)| ours != printed);
-    let shapes = shapes
-        .map(|(ours, printed)| format!("{} here; {} in the paper", shape(ours), shape(printed)));
+    let shapes = shapes.map(|(ours, printed)| format!("{ours} here; {printed} in the paper"));
     [part, size, validation, shapes].into_iter().flatten().collect()
 }
 

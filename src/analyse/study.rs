@@ -110,16 +110,11 @@ impl Study {
     }
 }
 
-/// Every study a ledger holds. Where not all are drawn, those of the method that the table is about are.
+/// Every study that a ledger holds. Those of the reference method come first, because not all may be drawn.
 pub fn studies(summary: &Summary) -> Vec<Study> {
-    let studies = summary.entries().filter_map(|entry| {
-        let study = Study::of(summary, entry)?;
-        Some((entry.column.is_reference, study))
-    });
-    let (mut first, others): (Vec<_>, Vec<_>) =
-        studies.partition(|(is_reference, _)| *is_reference);
-    first.extend(others);
-    first.into_iter().map(|(_, study)| study).collect()
+    let mut entries: Vec<Entry> = summary.entries().collect();
+    entries.sort_by_key(|entry| !entry.column.is_reference);
+    entries.into_iter().filter_map(|entry| Study::of(summary, entry)).collect()
 }
 
 /// Where parameters are on the axes, if all of their values are there.
@@ -143,20 +138,14 @@ fn is_value(given: &Value, used: &Value) -> bool {
     }
 }
 
-/// Numbers by size, multiples of the classes such as `2K` by their factor; words, and both together, as they come.
+/// Numbers by size, multiples of the number of classes such as `2K` by their factor; others as they are.
 fn ordered(mut values: Vec<Value>) -> Vec<Value> {
-    if !values.iter().all(Value::is_number) && !values.iter().all(Value::is_string) {
-        return values;
+    let factor = |value: &Value| -> Option<f64> { value.as_str()?.strip_suffix('K')?.parse().ok() };
+    for size in [Value::as_f64, factor] {
+        if values.iter().all(|value| size(value).is_some()) {
+            values.sort_by(|a, b| size(a).partial_cmp(&size(b)).unwrap_or(Ordering::Equal));
+        }
     }
-    let size = |value: &Value| match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.strip_suffix('K').and_then(|factor| factor.parse().ok()),
-        _ => None,
-    };
-    values.sort_by(|a, b| match (size(a), size(b)) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        _ => Ordering::Equal,
-    });
     values
 }
 

@@ -216,9 +216,13 @@ impl Summary {
         let marks = marks.and_then(|(comparison, column)| comparison.legend(&column.label));
         let ranks = self.ranks.as_ref().map(Ranks::legend);
         let verdicts = self.paper.map(|_| reproduction::legend());
-        let other = "≠: not the problem of the paper's row, see the warnings.".to_owned();
-        let other = self.rows.iter().any(|row| row.other_problem).then_some(other);
-        marks.into_iter().chain(ranks).chain(verdicts).chain(other).collect()
+        marks.into_iter().chain(ranks).chain(verdicts).chain(self.other_problem()).collect()
+    }
+
+    /// The line that explains the sign of rows with another problem, if there are any.
+    pub fn other_problem(&self) -> Option<String> {
+        let is_used = self.rows.iter().any(|row| row.other_problem);
+        is_used.then(|| "≠: not the problem of the paper's row, see the warnings.".to_owned())
     }
 
     /// The kinds of the warnings, as words for scripts such as `chosen-on-test`.

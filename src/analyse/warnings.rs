@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::summary::{Cell, Row, Summary};
 use super::text::{clean, counted, listed};
 use crate::ledger::End;
-use crate::paper::{Shape, Unit, tables_of};
+use crate::paper::{Unit, tables_of};
 use crate::spec::{DatasetSpec, EvaluateOn, Recording, Select, SelectOn, Test};
 
 /// The paper's number of splits.
@@ -77,14 +77,16 @@ pub enum Warning {
     SeveralTrainings(Vec<String>),
     #[error("one training of each network on {}, so their differences are not tested", listed(.0))]
     OneTraining(Vec<String>),
-    #[error("the test accuracy of networks was recorded after every epoch; it must choose nothing")]
+    #[error(
+        "the test accuracy of networks was recorded after every epoch; nothing may be chosen by it"
+    )]
     WatchedTest,
     #[error("marks are of the plain paired t-test, which ignores that training sets overlap")]
     UncorrectedMarks,
-    /// How many marks of the plain test the corrected one does not confirm.
+    /// How many of all marks of the plain test the corrected one does not confirm.
     #[error(
-        "{lost} of the {} of the paired t-test vanish under the test corrected for overlapping training sets",
-        counted(*.all, "mark")
+        "the test corrected for overlapping training sets confirms only {} of the {} of the paired t-test",
+        all - lost, counted(*.all, "mark")
     )]
     MarksLost { lost: usize, all: usize },
     /// The table of the paper with which ours has no cell in common.
@@ -104,7 +106,7 @@ pub enum Warning {
         counted(*.0, "file")
     )]
     DamagedFiles(usize),
-    #[error("ignored: {} of the ledger, torn or no record; run again to fill the gap", counted(*.0, "line"))]
+    #[error("ignored: {} of the ledger, damaged; run again to fill the gap", counted(*.0, "line"))]
     DamagedLines(usize),
 }
 
@@ -244,12 +246,6 @@ fn edges(summary: &Summary) -> Option<Warning> {
         (clean(&format!("{parameter} of {label}")), ends, selections[label])
     });
     Warning::of_all(grids, Warning::EdgeOfGrid)
-}
-
-/// `(540, 360, 8000, 10)`, as in the paper.
-pub fn shape(shape: Shape) -> String {
-    let Shape { n_train, n_test, dims, classes } = shape;
-    format!("({n_train}, {n_test}, {dims}, {classes})")
 }
 
 fn incomplete(summary: &Summary) -> Option<Warning> {

@@ -1,9 +1,10 @@
 //! The paper's own numbers: Tables 2, 3 and A.1 as data.
 //!
-//! They stand in `tables.yaml` beside this file, under this program's names of datasets and
-//! methods, and are only ever read beside our results. Nothing is computed from them.
+//! They are in `tables.yaml` next to this file, under the names that datasets and methods have in this program, and are
+//! only read for comparison. Nothing is computed from them.
 
 use std::collections::BTreeMap;
+use std::fmt::{Display, Formatter};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -56,6 +57,14 @@ pub struct Shape {
     pub n_test: usize,
     pub dims: usize,
     pub classes: usize,
+}
+
+/// `(540, 360, 8000, 10)`, as in the paper.
+impl Display for Shape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Self { n_train, n_test, dims, classes } = self;
+        write!(f, "({n_train}, {n_test}, {dims}, {classes})")
+    }
 }
 
 /// One printed number.

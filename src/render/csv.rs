@@ -1,7 +1,7 @@
 //! CSV files: typed rows, each with the words that warn of them, so that numbers do not travel without them.
 
 use csv::Writer;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::tables::Table;
 use crate::analyse::{Cell, Entry, Paired, Summary, Versus};
@@ -21,39 +21,14 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A number that a file may lack: the shortest digits that read back as the same number, or nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Number(pub(super) Option<f64>);
-
-impl Number {
-    /// The number, or 0 if there is none.
-    pub(super) fn value(self) -> f64 {
-        self.0.unwrap_or(0.0)
-    }
-}
-
-impl From<f64> for Number {
-    fn from(value: f64) -> Self {
-        Self(Some(value))
-    }
-}
-
-impl From<Option<f64>> for Number {
-    fn from(value: Option<f64>) -> Self {
-        Self(value)
-    }
-}
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&digits(self.0))
-    }
-}
-
 /// The shortest digits that read back as the same number; nothing without a finite number.
 fn digits(value: Option<f64>) -> String {
-    let value = value.filter(|value| value.is_finite());
-    value.map_or(String::new(), |value| format!("{value:?}"))
+    finite(value).map_or(String::new(), |value| format!("{value:?}"))
+}
+
+/// The number, unless it is infinite: sums of absurd accuracies overflow.
+pub(super) fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
 }
 
 /// Ten significant digits: beyond them p depends on the platform's mathematics library.
@@ -66,18 +41,10 @@ struct Cautions {
     cautions: String,
 }
 
-/// Rows as CSV. The names of their fields are the header.
-pub(super) fn csv<R: Serialize + Default>(cautions: &[&str], rows: &[R]) -> String {
+/// Rows as CSV. The names of their fields are the header. Without rows there is none.
+pub(super) fn csv<R: Serialize>(cautions: &[&str], rows: &[R]) -> String {
     let cautions = Cautions { cautions: cautions.join(" ") };
-    let text = text(|writer| match rows {
-        // The header alone, which only a row gives.
-        [] => writer.serialize((&R::default(), &cautions)),
-        rows => rows.iter().try_for_each(|row| writer.serialize((row, &cautions))),
-    });
-    match rows {
-        [] => text.lines().take(1).map(|header| format!("{header}\n")).collect(),
-        _ => text,
-    }
+    text(|writer| rows.iter().try_for_each(|row| writer.serialize((row, &cautions))))
 }
 
 /// What is written. Nothing that is written to memory can fail.
@@ -135,7 +102,9 @@ const COLUMNS: [Column; 28] = [
     ("skipped", |line| line.cell.counts.skipped.to_string()),
     ("missing", |line| line.cell.counts.missing.to_string()),
     ("p_welch", |line| paper(line, |versus| Some(rounded(versus.test?.p)))),
-    ("verdict", |line| line.cell.paper.as_ref().map_or("", Versus::word).to_owned()),
+    ("verdict", |line| {
+        line.cell.paper.as_ref().map_or("", |versus| versus.verdict.word()).to_owned()
+    }),
     ("common_splits", |line| {
         let paired = line.cell.paired.as_ref();
         paired.map_or(String::new(), |paired| paired.differences.len().to_string())
@@ -184,10 +153,9 @@ mod tests {
 
     #[test]
     fn small_and_missing_numbers() {
-        let text = |number: Number| serde_json::to_value(number).unwrap();
-        assert_eq!(text(Number::from(1.0)), "1.0");
-        assert_eq!(text(Number::from(rounded(1.0 / 3e8))), "3.333333333e-9");
-        assert_eq!(text(Number::from(f64::NAN)), "");
-        assert_eq!(text(Number(None)), "");
+        assert_eq!(digits(Some(1.0)), "1.0");
+        assert_eq!(digits(Some(rounded(1.0 / 3e8))), "3.333333333e-9");
+        assert_eq!(digits(Some(f64::NAN)), "");
+        assert_eq!(digits(None), "");
     }
 }

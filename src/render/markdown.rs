@@ -42,11 +42,10 @@ fn list(title: &str, items: impl Iterator<Item = String>) -> String {
 /// A table below its caption.
 fn table(table: &Table) -> String {
     let head: Vec<String> = table.head.iter().map(|head| escape(&head.name)).collect();
-    let rules = table.head.iter().map(|head| match head.kind {
+    let rules = Vec::from_iter(table.head.iter().map(|head| match head.kind {
         Kind::Number => "---:",
         Kind::Word | Kind::Prose => "---",
-    });
-    let rules: Vec<&str> = rules.collect();
+    }));
     let mut text =
         format!("## {}\n\n{}|{}|\n", escape(&table.caption), line(&head), rules.join("|"));
     for row in &table.rows {

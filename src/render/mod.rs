@@ -62,7 +62,7 @@ pub fn update(dir: &Path, summary: &Summary) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Writes `index.html` into the folder `dir`, over experiments in the folders of these names in it, next to it the numbers
-/// of its figure, and a list of both. Files that are as they should be stay. The page comes first among the files.
+/// of its figure, and a list of both. Files that are up to date are left alone. The page comes first among the files.
 pub fn index(dir: &Path, experiments: &[(String, &Summary)]) -> Result<Files, Error> {
     let _lock = ledger::lock(dir);
     let path = dir.join(report::INDEX);

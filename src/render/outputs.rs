@@ -17,7 +17,7 @@ use crate::ledger;
 
 /// Number of the renderer's format. Raise it whenever the renderer writes other bytes for the same results folder, so
 /// that folders rendered before are rendered again.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// Name of the list in a results folder.
 pub(super) const FILE: &str = "outputs.json";

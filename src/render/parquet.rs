@@ -20,20 +20,31 @@ pub(super) fn cells(summary: &Summary) -> Result<Vec<u8>, Error> {
 fn write(summary: &Summary) -> PolarsResult<Vec<u8>> {
     let records: &[&Record] = &summary.records().collect::<Vec<_>>();
     let cautions = summary.cautions().join(" ");
-    let columns = names(records)
-        .into_iter()
-        .chain(figures(records))
-        .chain(origin(records))
-        .chain([column("cautions", records, |_| Some(cautions.clone()))])
-        .collect();
+    let mut columns = columns(records);
+    columns.push(column("cautions", records, |_| Some(cautions.clone())));
     let mut frame = DataFrame::new(records.len(), columns)?;
     let mut bytes = Vec::new();
     ParquetWriter::new(&mut bytes).finish(&mut frame)?;
     Ok(bytes)
 }
 
-/// Which cell it is.
-fn names(records: &[&Record]) -> Vec<Column> {
+/// Which cell it is, how it ended, and where and by what it was run.
+fn columns(records: &[&Record]) -> Vec<Column> {
+    let status = |r: &Record| match r.status {
+        Status::Ok => "ok",
+        Status::Failed => "failed",
+        Status::Skipped => "skipped",
+    };
+    let part = |name, get: fn(&RecordedCertificate) -> f64| {
+        column(name, records, |r| r.certificate.as_ref().map(get))
+    };
+    // The fields that follow `git`.
+    let extra = |r: &Record| {
+        let Value::Object(fields) = json!(r) else { return None };
+        let fields = fields.into_iter().skip_while(|(name, _)| name != "git");
+        let rest: Map<_, _> = fields.skip(1).collect();
+        (!rest.is_empty()).then(|| Value::Object(rest))
+    };
     vec![
         column("cell", records, |r| Some(r.cell.clone())),
         column("experiment", records, |r| Some(r.experiment.clone())),
@@ -48,20 +59,6 @@ fn names(records: &[&Record]) -> Vec<Column> {
         column("dims", records, |r| Some(r.dims as u64)),
         column("classes", records, |r| Some(r.classes as u64)),
         column("params", records, |r| Some(r.params.to_string())),
-    ]
-}
-
-/// How it ended.
-fn figures(records: &[&Record]) -> Vec<Column> {
-    let status = |r: &Record| match r.status {
-        Status::Ok => "ok",
-        Status::Failed => "failed",
-        Status::Skipped => "skipped",
-    };
-    let part = |name, get: fn(&RecordedCertificate) -> f64| {
-        column(name, records, |r| r.certificate.as_ref().map(get))
-    };
-    vec![
         column("status", records, |r| Some(status(r).to_owned())),
         column("error", records, |r| r.error.clone()),
         column("accuracy", records, |r| r.accuracy),
@@ -77,18 +74,6 @@ fn figures(records: &[&Record]) -> Vec<Column> {
         column("selection", records, |r| {
             r.selection.as_ref().map(|found| json!(found).to_string())
         }),
-    ]
-}
-
-/// Where and by what it was run.
-fn origin(records: &[&Record]) -> Vec<Column> {
-    // The fields that follow `git`.
-    let extra = |r: &Record| {
-        let fields = json!(r).as_object().cloned().unwrap_or_default().into_iter();
-        let rest: Map<_, _> = fields.skip_while(|(name, _)| name != "git").skip(1).collect();
-        (!rest.is_empty()).then(|| Value::Object(rest))
-    };
-    vec![
         column("started", records, |r| Some(r.started.clone())),
         column("host", records, |r| Some(r.host.clone())),
         column("threads", records, |r| Some(r.threads as u64)),

@@ -7,7 +7,7 @@ use npsvc::MethodInfo;
 use crate::analyse::text::{number, p_value, signed};
 use crate::analyse::{
     Answer, CONFIDENCE, Cell, Claim, Column, Entry, OF_TRAININGS, Paired, Place, Row, Summary,
-    Versus, claims_legend, printed_seconds, protocol, shape, untested,
+    Versus, claims_legend, printed_seconds, protocol, untested,
 };
 
 /// A table with its caption and notes, all as plain text.
@@ -193,7 +193,7 @@ pub(super) fn accuracy(summary: &Summary) -> Table {
         &[
             ("Dataset", Word, &|row| Field::dataset(summary, row)),
             ("(n_tr, n_te, m, K)", Word, &|row| {
-                Field::text(row.shape.map_or("–".to_owned(), shape))
+                Field::text(row.shape.map_or("–".to_owned(), |shape| shape.to_string()))
             }),
         ],
         (Number, |entry| Field::ours(summary, entry)),
@@ -278,13 +278,14 @@ pub(super) fn beside(summary: &Summary) -> Option<Table> {
             ("Detectable from", Number, &|(_, versus)| {
                 Field::number(versus.smallest_seen(), number)
             }),
-            ("Verdict", Word, &|(_, versus)| Field::verdict(versus.word())),
+            ("Verdict", Word, &|(_, versus)| Field::verdict(versus.verdict.word())),
         ],
     );
     let caption = format!("Comparison with the paper's Table {}: {}", table.table, table.caption);
     let note = "Difference: ours minus the paper's, in points, taken before rounding. Detectable from: the smallest \
                 difference in points that would have been called higher or lower.";
-    rows.titled("paper", caption, [note.to_owned()])
+    let notes = [note.to_owned()].into_iter().chain(summary.other_problem());
+    rows.titled("paper", caption, notes)
 }
 
 /// Every method against the reference, by all tests.
@@ -316,7 +317,7 @@ pub(super) fn differences(summary: &Summary) -> Option<Table> {
     let note = format!(
         "Interval: {:.0} % confidence with the corrected standard error. d_z: Cohen's, mean over standard deviation of \
          the differences. Corrected: Nadeau and Bengio's t-test for overlapping training sets. Wilcoxon: exact \
-         signed-rank test, which also takes splits for independent. Holm: adjusted for all comparisons of this table.",
+         signed-rank test, which also treats splits as independent. Holm: adjusted for all comparisons of this table.",
         CONFIDENCE * 100.0
     );
     rows.titled("differences", format!("{label} minus each other method, in points"), [note])
@@ -433,16 +434,9 @@ pub(super) fn times(summary: &Summary) -> Option<Table> {
     table.titled("times", "Seconds per fit, mean over splits", [note.to_owned()])
 }
 
-/// Three digits.
+/// Three digits, but at most five decimals.
 fn seconds(value: f64) -> String {
-    let decimals = match value {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 => 2,
-        v if v >= 0.1 => 3,
-        v if v >= 0.01 => 4,
-        _ => 5,
-    };
+    let decimals = (2.0 - value.log10().floor()).clamp(0.0, 5.0) as usize;
     format!("{value:.decimals$}")
 }
 

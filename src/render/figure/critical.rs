@@ -10,7 +10,6 @@ use super::text::Face;
 use super::{MOST, colour};
 use crate::analyse::text::number;
 use crate::analyse::{Column, Summary};
-use crate::render::csv::Number;
 
 /// Pixels between the names of methods, which is the unit of all heights.
 const LINE: f64 = 22.0;
@@ -19,13 +18,13 @@ const AXIS: f64 = 2.3;
 /// Between the bars.
 const BAR: f64 = 0.36;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Rank<'a> {
     method: &'a str,
     label: &'a str,
-    average_rank: Number,
+    average_rank: f64,
     datasets: usize,
-    critical_difference: Number,
+    critical_difference: f64,
 }
 
 /// The figure, if there are ranks to draw. More methods than [`MOST`] would make it unreadable.
@@ -36,7 +35,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let datasets = ranks.datasets;
     let data = ranked.clone().map(|(column, rank)| {
         let (method, label) = (column.method.as_str(), column.label.as_str());
-        let (average_rank, critical_difference) = (rank.into(), critical.difference.into());
+        let (average_rank, critical_difference) = (rank, critical.difference);
         Rank { method, label, average_rank, datasets, critical_difference }
     });
     let data: Vec<Rank> = data.collect();

@@ -7,15 +7,15 @@ use super::lanes::{self, Bar, Lane};
 use super::model::{ACROSS, Figure, Look, Panel};
 use super::{colour, in_rows};
 use crate::analyse::{CONFIDENCE, Entry, Paired, Row, Summary};
-use crate::render::csv::{Number, rounded};
+use crate::render::csv::rounded;
 
 #[derive(Clone, Debug, Default, Serialize)]
 struct Difference {
     kind: &'static str,
     number: Option<usize>,
-    difference: Number,
-    low: Number,
-    high: Number,
+    difference: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
 /// The figure, if anything is compared.
@@ -37,7 +37,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let (panels, data) = lanes::panels(summary, cell, panel);
     let words = format!(
         "Right of the dashes {label} is better. The thick bar is the {0} % interval of the paper's paired t-test, which \
-         takes splits for independent; the thin one allows for overlapping training sets (Nadeau and Bengio). If only \
+         treats splits as independent; the thin one allows for overlapping training sets (Nadeau and Bengio). If only \
          the thin one crosses the dashes, the paper's test sees a difference that the corrected one does not.{1}",
         CONFIDENCE * 100.0,
         lanes::words(summary)
@@ -58,7 +58,7 @@ fn differences(paired: &Paired) -> Vec<Difference> {
     let differences = differences.map(|(number, difference)| Difference {
         kind: "split",
         number: Some(number),
-        difference: rounded(*difference).into(),
+        difference: Some(rounded(*difference)),
         ..Difference::default()
     });
     let tests = [("paired-t", Some(paired.naive)), ("nadeau-bengio", paired.corrected)];
@@ -66,7 +66,7 @@ fn differences(paired: &Paired) -> Vec<Difference> {
         let test = test?;
         let (low, high) = test.interval(CONFIDENCE)?;
         let [difference, low, high] =
-            [test.mean_difference, low, high].map(|value| rounded(value).into());
+            [test.mean_difference, low, high].map(|value| Some(rounded(value)));
         Some(Difference { kind, number: None, difference, low, high })
     });
     differences.chain(tests).collect()
@@ -79,10 +79,10 @@ fn lane(data: &[Difference], entry: Entry) -> Lane {
         return Lane::new(entry, vec![Bar::without_mean(words)]);
     };
     let of = |kind| data.iter().filter(move |row| row.kind == kind);
-    let interval = |kind| of(kind).find_map(|row| row.low.0.zip(row.high.0));
+    let interval = |kind| of(kind).find_map(|row| row.low.zip(row.high));
     let intervals = [(interval("nadeau-bengio"), 1.5), (interval("paired-t"), 3.5)];
     let mean = Some(paired.naive.mean_difference);
-    let dots = of("split").filter_map(|row| row.difference.0).collect();
+    let dots = of("split").filter_map(|row| row.difference).collect();
     let bar = Bar { dots, ..Bar::new(mean, Look::dot(colour::METHOD), &intervals) };
     Lane::new(entry, vec![bar])
 }

@@ -9,24 +9,24 @@ use super::text::Face;
 use super::{colour, in_rows, one_split};
 use crate::analyse::text::number;
 use crate::analyse::{Entry, Summary};
-use crate::ledger::{Cloud, Embedding};
-use crate::render::csv::Number;
+use crate::ledger::Cloud;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Sample<'a> {
     dataset: &'a str,
     label: &'a str,
     space: &'static str,
     sample: usize,
     class: usize,
-    x: Number,
-    y: Number,
+    x: f64,
+    y: f64,
 }
 
 /// The figure, if a map was recorded.
 pub(super) fn figure(summary: &Summary) -> Option<Figure> {
-    let maps = summary.entries().filter_map(|entry| Some((entry, entry.cell.map.as_ref()?)));
-    let maps: Vec<(Entry, &Embedding)> = maps.collect();
+    let maps = Vec::from_iter(
+        summary.entries().filter_map(|entry| Some((entry, entry.cell.map.as_ref()?))),
+    );
     let (_, first) = maps.first()?;
     let (mut panels, mut data) = (Vec::new(), Vec::new());
     for (Entry { row, column, .. }, map) in &maps {
@@ -36,11 +36,15 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
             [("raw", "raw data", &map.raw), ("learnt", &learnt, &map.learnt)]
         {
             let samples = cloud.points.iter().zip(&map.labels).enumerate();
-            let samples = samples.map(|(sample, (&[x, y], &class))| {
-                let (x, y) = (Number::from(x), Number::from(y));
-                Sample { dataset, label, space, sample, class, x, y }
-            });
-            let samples: Vec<Sample> = samples.collect();
+            let samples = Vec::from_iter(samples.map(|(sample, (&[x, y], &class))| Sample {
+                dataset,
+                label,
+                space,
+                sample,
+                class,
+                x,
+                y,
+            }));
             let name = format!("{dataset}: {what}, {} dimensions", cloud.dims);
             panels.extend(panel(name, cloud, &samples, &row.data.classes));
             data.extend(samples);
@@ -49,7 +53,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let words = format!(
         "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have the \
          same seed, and each sample is drawn as its class. Silhouette (from −1 to 1) and the share of samples whose {} \
-         nearest neighbours tell their class are those of the spaces themselves, not of the maps. The method never saw the \
+         nearest neighbours predict their class are of the spaces themselves, not of the maps. The method never saw the \
          classes of these samples.",
         one_split(maps.iter().map(|(entry, _)| entry.row)),
         first.perplexity,
@@ -76,7 +80,7 @@ fn panel(name: String, cloud: &Cloud, samples: &[Sample], classes: &[String]) ->
 
 /// A sample: the letter of its class if that is short, or else a point.
 fn mark(sample: &Sample, class: Option<&String>) -> Option<Mark> {
-    let at = (sample.x.0?, sample.y.0?);
+    let at = (sample.x, sample.y);
     let look = Look { radius: 2.5, ..Look::series(sample.class) };
     Some(match class.filter(|name| name.chars().count() <= 2) {
         Some(name) => {

@@ -10,13 +10,12 @@ use super::model::{Figure, Look, Mark, Panel};
 use super::text::Face;
 use super::{colour, splits};
 use crate::analyse::{Axis as Parameter, SAME, Study, Summary, protocol, studies};
-use crate::render::csv::Number;
 
 const HEIGHT: f64 = 180.0;
 /// Most parameters of a study that get a line each.
 const LINES: usize = 3;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Point<'a> {
     dataset: &'a str,
     label: &'a str,
@@ -25,8 +24,8 @@ struct Point<'a> {
     /// Grids of three parameters and more have their further values in one field.
     other_parameter: String,
     other_value: String,
-    accuracy: Number,
-    sd: Number,
+    accuracy: f64,
+    sd: Option<f64>,
     splits: usize,
     scored: &'a str,
 }
@@ -102,7 +101,7 @@ fn heat_map(study: &Study) -> Option<Panel> {
         marks.push(Mark::Area { points, colour: colour::ramp(share) });
         // Many values leave no room for numbers.
         if across.values.len() <= 8 && up.values.len() <= 12 {
-            let colour = if share > 0.7 { colour::WHITE } else { colour::INK };
+            let colour = if share > 0.55 { colour::WHITE } else { colour::INK };
             let text = format!("{:.1}", point.mean);
             marks.push(Mark::text((x, y), HPos::Center, Face { colour, ..TICK }, text));
         }
@@ -117,8 +116,7 @@ fn points(study: &Study) -> impl Iterator<Item = Point<'_>> {
     let names: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
     study.points.iter().map(move |point| {
         let places = study.axes.iter().zip(&point.at);
-        let values = places.map(|(axis, at)| protocol::value_of(&axis.values[*at]));
-        let values: Vec<String> = values.collect();
+        let values = Vec::from_iter(places.map(|(axis, at)| protocol::value_of(&axis.values[*at])));
         Point {
             dataset: &study.dataset,
             label: &study.label,
@@ -126,8 +124,8 @@ fn points(study: &Study) -> impl Iterator<Item = Point<'_>> {
             value: values[0].clone(),
             other_parameter: names[1..].join(" "),
             other_value: values[1..].join(" "),
-            accuracy: point.mean.into(),
-            sd: point.deviation.into(),
+            accuracy: point.mean,
+            sd: point.deviation,
             splits: point.splits,
             scored: study.scored,
         }

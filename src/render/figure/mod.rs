@@ -85,8 +85,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// A figure of one experiment: what follows the experiment's title, rows of panels, what their marks are, what they
-/// show in words, and their data. `None` without panels.
-fn figure<R: Serialize + Default>(
+/// show in words, and their data. `None` without panels or data.
+fn figure<R: Serialize>(
     summary: &Summary,
     title: &str,
     rows: Vec<Vec<Panel>>,
@@ -94,7 +94,7 @@ fn figure<R: Serialize + Default>(
     words: &str,
     data: &[R],
 ) -> Option<Figure> {
-    (!rows.is_empty()).then(|| Figure {
+    (!rows.is_empty() && !data.is_empty()).then(|| Figure {
         name: "",
         title: format!("{}: {title}", summary.heading()),
         legend,

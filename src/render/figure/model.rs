@@ -1,5 +1,6 @@
 //! A figure as plain data: panels, axes, and marks in the coordinates of the data.
 
+use indexmap::IndexSet;
 use plotters::style::RGBAColor;
 use plotters::style::text_anchor::HPos;
 
@@ -84,7 +85,7 @@ pub(super) enum Shape {
 
 /// Names of series in the order of their first use, which gives their look.
 #[derive(Default)]
-pub(super) struct Series(Vec<String>);
+pub(super) struct Series(IndexSet<String>);
 
 impl Panel {
     /// A panel without titles and marks.
@@ -149,12 +150,7 @@ impl Look {
 
 impl Series {
     pub(super) fn look(&mut self, name: &str) -> Look {
-        let known = self.0.iter().position(|other| other == name);
-        let index = known.unwrap_or_else(|| {
-            self.0.push(name.to_owned());
-            self.0.len() - 1
-        });
-        Look::series(index)
+        Look::series(self.0.insert_full(name.to_owned()).0)
     }
 
     /// A legend of points on lines.

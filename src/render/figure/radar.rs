@@ -11,12 +11,13 @@ use super::draw::{TICK, panel_width};
 use super::model::{ACROSS, Figure, Look, Mark, Panel, Series};
 use super::{Traced, colour, in_rows, one_split, traced, unit};
 use crate::analyse::{Summary, Trace, TracePoint};
-use crate::render::csv::Number;
 
 /// From this ratio of the largest to the smallest objective on, axes are logarithmic.
 const WIDE: f64 = 30.0;
 /// Most classes whose objectives get a mark each; more would cover the lines.
 const MARKED: usize = 12;
+/// Most classes that are named; more names would cover each other.
+const MOST_NAMES: usize = 40;
 /// The paper's iteration between the first and the last.
 const BETWEEN: usize = 25;
 /// Panels of a dataset.
@@ -24,16 +25,16 @@ const STAGES: usize = 3;
 const HEIGHT: f64 = 290.0;
 /// The names of the classes are this far from the centre, the rim being at 1.
 const NAMES: f64 = 1.09;
-/// So far reaches the plot upwards and downwards.
+/// How far the plot reaches upwards and downwards.
 const REACH: f64 = 1.17;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Objective<'a> {
     dataset: &'a str,
     label: &'a str,
     iteration: usize,
     class: usize,
-    objective: Number,
+    objective: f64,
 }
 
 /// The figure, if two entries recorded the objectives of at least three classes of a dataset.
@@ -41,8 +42,9 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let (mut panels, mut data, mut series) = (Vec::new(), Vec::new(), Series::default());
     let mut drawn = Vec::new();
     for row in &summary.rows {
-        let traces = traced(summary.entries_of(row)).filter(|(_, trace)| classes(trace) >= 3);
-        let traces: Vec<Traced> = traces.collect();
+        let traces = Vec::from_iter(
+            traced(summary.entries_of(row)).filter(|(_, trace)| classes(trace) >= 3),
+        );
         if traces.len() > 1 {
             panels.extend((0..STAGES).map(|stage| panel(&traces, stage, &mut series)));
             data.extend(traces.into_iter().flat_map(objectives));
@@ -52,8 +54,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let words = format!(
         "One spoke per class: its objective, from the centre outwards; the smaller the polygon, the lower the objectives. \
          The panels are of the first, of the {BETWEEN}th (or, of shorter trainings, the middle) and of the last iteration \
-         or epoch; their numbers begin with 0. Spokes start at zero, or are logarithmic if the panel says so; they end at the \
-         largest objective. {}",
+         or epoch, counted from 0. Spokes start at zero, or are logarithmic if the panel's title says this; they end at \
+         the largest objective. {}",
         one_split(drawn.into_iter())
     );
     let (rows, legend) = (in_rows(&panels, STAGES), series.legend(ACROSS));
@@ -83,9 +85,12 @@ fn objectives<'a>((entry, trace): Traced<'a>) -> impl Iterator<Item = Objective<
     let mut points = stages(trace).to_vec();
     points.dedup_by_key(|point| point.iteration);
     points.into_iter().flat_map(move |point| {
-        point.objectives.iter().enumerate().map(move |(class, objective)| {
-            let (iteration, objective) = (point.iteration, Number::from(*objective));
-            Objective { dataset, label, iteration, class, objective }
+        point.objectives.iter().enumerate().map(move |(class, &objective)| Objective {
+            dataset,
+            label,
+            iteration: point.iteration,
+            class,
+            objective,
         })
     })
 }
@@ -134,14 +139,14 @@ fn panel(traces: &[Traced], stage: usize, series: &mut Series) -> Panel {
     Panel { name, marks, below, ..Panel::new(x, y, HEIGHT) }
 }
 
-/// Spokes with the names of their classes, and rings.
+/// Rings, and spokes with the names of their classes, or of some if there are many.
 fn web(classes: &[String], spokes: usize) -> Vec<Mark> {
     let line = |points| Mark::line(points, 1.0, colour::GRID);
     let ring =
         |share: f64| line((0..=spokes).map(|spoke| on_spoke(spoke, spokes, share)).collect());
     let mut marks = [0.25, 0.5, 0.75, 1.0].map(ring).to_vec();
-    for spoke in 0..spokes {
-        marks.push(line(vec![(0.0, 0.0), on_spoke(spoke, spokes, 1.0)]));
+    marks.extend((0..spokes).map(|spoke| line(vec![(0.0, 0.0), on_spoke(spoke, spokes, 1.0)])));
+    for spoke in (0..spokes).step_by(spokes.div_ceil(MOST_NAMES).max(1)) {
         let name = TICK.shortened(classes.get(spoke).map_or("", String::as_str), 40.0);
         marks.push(Mark::text(on_spoke(spoke, spokes, NAMES), HPos::Center, TICK, name));
     }

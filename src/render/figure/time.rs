@@ -6,13 +6,13 @@ use super::axis::Axis;
 use super::model::{Figure, Look, Mark, Panel, Series, UPWARDS};
 use super::{MOST, in_rows, undrawn_methods};
 use crate::analyse::{Entry, Summary};
-use crate::render::csv::{Names, Number};
+use crate::render::csv::{Names, finite};
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Times {
-    fit_seconds: Number,
-    accuracy: Number,
-    sd: Number,
+    fit_seconds: Option<f64>,
+    accuracy: Option<f64>,
+    sd: Option<f64>,
     splits: usize,
 }
 
@@ -34,9 +34,9 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
 fn times(entry: Entry<'_>) -> (Names<'_>, Times) {
     let cell = entry.cell;
     let times = Times {
-        fit_seconds: cell.fit_seconds.into(),
-        accuracy: cell.mean.into(),
-        sd: cell.deviation.into(),
+        fit_seconds: finite(cell.fit_seconds),
+        accuracy: finite(cell.mean),
+        sd: cell.deviation,
         splits: cell.counts.done,
     };
     (Names::of(entry), times)
@@ -45,9 +45,9 @@ fn times(entry: Entry<'_>) -> (Names<'_>, Times) {
 impl Times {
     /// Seconds, mean accuracy and its deviation, if they can be drawn.
     fn point(&self) -> Option<(f64, f64, f64)> {
-        let seconds = self.fit_seconds.0.filter(|seconds| *seconds > 0.0)?;
-        let mean = self.accuracy.0.filter(|mean| (0.0..=100.0).contains(mean))?;
-        Some((seconds, mean, self.sd.value()))
+        let seconds = self.fit_seconds.filter(|seconds| *seconds > 0.0)?;
+        let mean = self.accuracy.filter(|mean| (0.0..=100.0).contains(mean))?;
+        Some((seconds, mean, self.sd.unwrap_or(0.0)))
     }
 }
 

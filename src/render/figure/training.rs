@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::model::{ACROSS, Figure, Mark, Panel, Series};
 use super::{Traced, in_rows, one_split, traced, unit};
 use crate::analyse::Summary;
-use crate::render::csv::{Names, Number};
+use crate::render::csv::Names;
 
 const OBJECTIVE: &str = "objective";
 const ACCURACY: &str = "test accuracy (%)";
@@ -14,21 +14,21 @@ const ACCURACY: &str = "test accuracy (%)";
 /// The name of a series and its points.
 type Curve = (String, Vec<(f64, f64)>);
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Point<'a> {
     dataset: &'a str,
     label: &'a str,
     split: usize,
     iteration: usize,
-    primal: Number,
-    dual: Number,
-    accuracy: Number,
+    primal: Option<f64>,
+    dual: Option<f64>,
+    accuracy: Option<f64>,
 }
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct Reached {
     iteration: usize,
-    accuracy: Number,
+    accuracy: f64,
 }
 
 /// Training evolution, if methods kept a trace.
@@ -138,17 +138,16 @@ fn points<'a>((entry, trace): Traced<'a>) -> impl Iterator<Item = Point<'a>> {
         label: &entry.column.label,
         split: trace.split,
         iteration: point.iteration,
-        primal: point.primal.into(),
-        dual: point.dual.into(),
-        accuracy: point.accuracy.into(),
+        primal: point.primal,
+        dual: point.dual,
+        accuracy: point.accuracy,
     })
 }
 
 /// The accuracy after every iteration.
 fn reached<'a>((entry, trace): Traced<'a>) -> impl Iterator<Item = (Names<'a>, Reached)> {
-    let points = trace.points.iter().filter_map(|point| {
-        let accuracy = point.accuracy.filter(|accuracy| accuracy.is_finite())?;
-        Some(Reached { iteration: point.iteration, accuracy: accuracy.into() })
-    });
-    points.map(move |reached| (Names::of(entry), reached))
+    let curve = trace.curve(|point| point.accuracy).into_iter();
+    curve.map(move |(iteration, accuracy)| {
+        (Names::of(entry), Reached { iteration: iteration as usize, accuracy })
+    })
 }

@@ -65,7 +65,12 @@ fn body(
 }
 
 fn overview(experiments: &[(String, &Summary)]) -> Table {
-    let mut table = Table::of(
+    let count = |summary: &Summary, verdict: Reproduction| {
+        let compared = summary.cells().filter_map(|cell| cell.paper.as_ref());
+        let count = compared.filter(|versus| versus.verdict == verdict).count();
+        summary.paper.map_or(Field::text("–"), |_| Field::count(count))
+    };
+    Table::of(
         experiments,
         &[
             ("Experiment", Word, &|(folder, summary)| Field {
@@ -76,19 +81,13 @@ fn overview(experiments: &[(String, &Summary)]) -> Table {
             ("Cells", Number, &|(_, summary)| Field::count(summary.counts.planned())),
             ("ok", Number, &|(_, summary)| Field::count(summary.counts.done)),
             ("Warnings", Number, &|(_, summary)| Field::count(summary.warnings.len())),
+            ("Reproduced", Number, &|(_, summary)| count(summary, Reproduction::Reproduced)),
+            ("Higher", Number, &|(_, summary)| count(summary, Reproduction::Higher)),
+            ("Lower", Number, &|(_, summary)| count(summary, Reproduction::Lower)),
+            ("Not run", Number, &|(_, summary)| count(summary, Reproduction::NotRun)),
+            ("Title", Prose, &|(_, summary)| Field::text(summary.heading())),
         ],
-    );
-    table.head.extend(Reproduction::ALL.map(|verdict| Head::new(verdict.word(), Number)));
-    table.head.push(Head::new("Title", Prose));
-    for ((_, summary), fields) in experiments.iter().zip(&mut table.rows) {
-        fields.extend(Reproduction::ALL.map(|verdict| {
-            let compared = summary.cells().filter_map(|cell| cell.paper.as_ref());
-            let count = compared.filter(|versus| versus.verdict == verdict).count();
-            summary.paper.map_or(Field::text("–"), |_| Field::count(count))
-        }));
-        fields.push(Field::text(summary.heading()));
-    }
-    table
+    )
 }
 
 fn name(summary: &Summary) -> String {

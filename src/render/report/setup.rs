@@ -7,7 +7,7 @@ use crate::analyse::{Row, Summary, program, protocol};
 use crate::ledger::Record;
 use crate::render::tables;
 
-/// What a scheme is, and where the choices of this program are told.
+/// What a scheme is, and where the choices of this program are listed.
 const SCHEMES: &str = "Scheme ovr (the paper's text): hyperplane l is close to class l, the nearest one wins. \
     Scheme rvo (the authors' code): it is close to all other classes, the farthest one wins. Where paper and code \
     differ, or the paper leaves a choice open, docs/fidelity.md of the program has the list.";

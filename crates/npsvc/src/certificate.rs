@@ -92,6 +92,14 @@ impl Certificate {
     }
 
     /// The certificate after the objective is multiplied by `scale > 0`.
+    ///
+    /// ```
+    /// use npsvc::Certificate;
+    ///
+    /// let certificate = Certificate { primal: 3.0, dual: 2.0, gap: 1.0, ..Certificate::default() };
+    /// let twice = certificate.scaled(2.0);
+    /// assert_eq!([twice.primal, twice.dual, twice.gap], [6.0, 4.0, 2.0]);
+    /// ```
     pub fn scaled(self, scale: f64) -> Self {
         Self { primal: scale * self.primal, dual: scale * self.dual, gap: scale * self.gap, ..self }
     }

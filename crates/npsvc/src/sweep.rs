@@ -1,6 +1,6 @@
 //! Many fits on one training set, which share what they have in common.
 //!
-//! Fits that differ in `c` only, say, form a chain: each one starts from the solution of the one
+//! For example, fits that differ only in `c` form a chain: each one starts from the solution of the one
 //! before. All chains share `(K + r I)^-1`, RMTBSVM's deformed kernel and random starting points.
 
 use std::cmp::Ordering;
@@ -112,12 +112,12 @@ fn is_small(set: &TrainingSet) -> bool {
 ///
 /// ```
 /// use npsvc::ndarray::array;
-/// use npsvc::{Kernel, Seed, TrainingSet, Twsvm};
+/// use npsvc::{Chain, Kernel, Seed, TrainingSet, Twsvm};
 ///
 /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
 /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
 /// let sweep = set.sweep();
-/// let mut chain = sweep.chain();
+/// let mut chain: Chain<'_> = sweep.chain();
 /// for c in [0.1, 1.0, 10.0] {
 ///     let model = chain.fit(&Twsvm { c, ..Twsvm::default() }, &Seed::root(0))?;
 ///     assert!(model.certificate().converged());
@@ -129,7 +129,7 @@ pub struct Chain<'s> {
     state: ChainState,
 }
 
-/// What a fit leaves for the next similar one.
+/// What a fit leaves for the next fit of its chain.
 pub(crate) struct ChainState {
     pub(crate) par: Par,
     /// The solutions of the last fit's problems, one per class.
@@ -155,7 +155,7 @@ impl ChainState {
     }
 }
 
-/// Says which fits form a chain, and in which order.
+/// Determines which fits form a chain, and their order.
 ///
 /// ```
 /// use npsvc::{ChainKey, Method, Twsvm};

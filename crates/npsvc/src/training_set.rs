@@ -137,14 +137,14 @@ pub struct TrainingSet {
     cache: Cache,
 }
 
-/// What does not depend on the kernel.
+/// The parts of a training set that do not depend on the kernel.
 struct Samples {
     x: Array2<f64>,
     y: Vec<usize>,
     graphs: Memo<GraphOptions, Laplacian>,
 }
 
-/// What follows from samples, kernel and storage.
+/// Matrices computed from samples, kernel and storage.
 #[derive(Default)]
 struct Cache {
     factor: OnceLock<PivotedFactor>,
@@ -223,6 +223,17 @@ impl TrainingSet {
     }
 
     /// Sets the number of threads; 0 means all of rayon's. The default is 1.
+    ///
+    /// ```
+    /// use npsvc::faer::Par;
+    /// use npsvc::{FitOptions, Kernel, TrainingSet, ndarray::array};
+    ///
+    /// let set = TrainingSet::new(array![[0.0], [1.0]], vec![0, 1], &Kernel::default())?;
+    /// let options = FitOptions::default();
+    /// assert_eq!(options.par(&set), Par::Seq);
+    /// assert_eq!(options.par(&set.with_threads(2)), Par::rayon(2));
+    /// # Ok::<(), npsvc::DataError>(())
+    /// ```
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.par = match threads {
             1 => Par::Seq,
@@ -268,6 +279,22 @@ impl TrainingSet {
     }
 
     /// Computes the kernel matrix, or its factor, now instead of during the first fit.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// use npsvc::{FitOptions, Kernel, Method, TrainingSet, Twsvm, ndarray::array};
+    ///
+    /// let x = array![[0.0], [0.1], [0.9], [1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// set.prepare();
+    /// // The time of the fit alone, without the kernel matrix.
+    /// let begun = Instant::now();
+    /// let model = Twsvm::default().fit(&set, FitOptions::default())?;
+    /// println!("{:?}", begun.elapsed());
+    /// assert!(model.certificate().converged());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn prepare(&self) {
         self.matrix(false);
     }

@@ -21,6 +21,8 @@ use super::{
 /// let k = Matrix::Factor(rows.as_ref());
 /// assert_eq!(k.times_vector(&[1.0, 0.0, 0.0], Par::Seq), [1.0, 2.0, 3.0]);
 /// assert_eq!((k.n(), k.diagonal(2)), (3, 9.0));
+/// assert_eq!(k.times(rows.transpose(), Par::Seq), mat![[14.0], [28.0], [42.0]]);
+/// assert!((k.norm() - 14.0).abs() < 1e-12);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Matrix<'a> {

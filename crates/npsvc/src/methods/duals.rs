@@ -36,9 +36,9 @@ use crate::model::{KernelMachine, Rule};
 use crate::solve::box_qp::{self, BoxQp, Settings, Solution, Term};
 use crate::{Certificate, FitError, FitOptions, Scheme, Trained, TrainingSet};
 
-/// The options that every nonparallel method has.
+/// The parameters that every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CommonOptions {
+pub(crate) struct CommonParameters {
     /// Regulariser.
     pub r: f64,
     pub scheme: Scheme,
@@ -48,7 +48,7 @@ pub(crate) struct CommonOptions {
     pub tolerance: f64,
 }
 
-impl CommonOptions {
+impl CommonParameters {
     pub fn new(r: f64, scheme: Scheme, bias: bool, tolerance: f64) -> Self {
         Self { r, scheme, bias, tolerance }
     }
@@ -102,7 +102,7 @@ pub(crate) struct Duals<'a> {
     pub k: Matrix<'a>,
     pub y: &'a [usize],
     pub classes: usize,
-    pub common: CommonOptions,
+    pub common: CommonParameters,
     pub par: Par,
     form: Form<'a>,
 }
@@ -118,14 +118,14 @@ enum Form<'a> {
 
 impl<'a> Duals<'a> {
     /// The duals in all coefficients, on the matrix `k`.
-    pub fn full(k: Matrix<'a>, set: &'a TrainingSet, common: CommonOptions, par: Par) -> Self {
+    pub fn full(k: Matrix<'a>, set: &'a TrainingSet, common: CommonParameters, par: Par) -> Self {
         Self { k, y: set.y(), classes: set.shape().classes, common, par, form: Form::All }
     }
 
     /// The duals for a square loss on the similar samples, which are eliminated if that pays off.
     pub fn of_square_loss(
         set: &'a TrainingSet,
-        common: CommonOptions,
+        common: CommonParameters,
         options: &FitOptions<'_>,
     ) -> Result<Self, FitError> {
         let (r, par) = (common.r, options.par(set));

@@ -10,7 +10,7 @@
 
 use faer::{Mat, MatRef};
 
-use super::duals::{CommonOptions, Duals, cholesky};
+use super::duals::{CommonParameters, Duals, cholesky};
 use crate::algebra::{Matrix, column_mut, principal_submatrix};
 use crate::params::{Range, method_parameters};
 use crate::solve::lanczos::{self, Eigenpair};
@@ -70,7 +70,7 @@ impl Method for Gepsvm {
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonOptions::new(self.delta, self.scheme, self.bias, RELATIVE_RESIDUAL);
+        let common = CommonParameters::new(self.delta, self.scheme, self.bias, RELATIVE_RESIDUAL);
         let duals = Duals::of_square_loss(set, common, options)?;
         let mut b = Mat::zeros(duals.k.n(), duals.classes);
         let mut certificates = Vec::with_capacity(duals.classes);

@@ -13,7 +13,7 @@
 
 use faer::{Accum, Mat, MatRef, Par};
 
-use super::duals::{CommonOptions, cholesky, shifted_gram};
+use super::duals::{CommonParameters, cholesky, shifted_gram};
 use crate::algebra::{
     Cholesky, Matrix, OwnedMatrix, add_times_vector, column, column_mut, inner, lower_product,
     mirror_lower, principal_submatrix, submatrix,
@@ -78,7 +78,7 @@ impl Method for Nhsvm {
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
         let (k, par) = (set.matrix(self.bias), options.par(set));
         let Shape { n, classes, .. } = set.shape();
         let mut b = Mat::zeros(n, classes);

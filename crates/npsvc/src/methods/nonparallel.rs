@@ -12,7 +12,7 @@
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::check_graph;
-use super::duals::{CommonOptions, Duals, cholesky};
+use super::duals::{CommonParameters, Duals, cholesky};
 use super::reweighted;
 use crate::algebra::{
     Matrix, OwnedMatrix, add_scaled, column, column_mut, lower_product, solve_by_lu,
@@ -161,7 +161,7 @@ impl Dissimilarity {
 pub(crate) struct Family<'a> {
     pub similarity: Similarity,
     pub dissimilarity: Dissimilarity,
-    pub common: CommonOptions,
+    pub common: CommonParameters,
     /// Largest number of convex problems, for a concave similarity loss.
     pub max_iter: usize,
     /// Weight `mu` of the manifold term, and its graph.
@@ -173,7 +173,7 @@ impl Family<'_> {
     pub fn convex(
         similarity: Similarity,
         dissimilarity: Dissimilarity,
-        common: CommonOptions,
+        common: CommonParameters,
     ) -> Self {
         Self { similarity, dissimilarity, common, max_iter: 1, manifold: None }
     }
@@ -336,7 +336,7 @@ fn deform(
     Ok(OwnedMatrix::Factor(rows))
 }
 
-/// Takes twice the memory of K besides K itself.
+/// Needs twice the memory of `K` in addition to `K` itself.
 fn deform_full(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) -> Mat<f64> {
     let n = k.nrows();
     let mut system = Mat::zeros(n, n);

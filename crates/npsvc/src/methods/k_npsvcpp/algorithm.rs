@@ -25,7 +25,7 @@ use crate::{Certificate, FitError, FitOptions, Termination, TraceRow, Trained, T
 /// Accuracy of the tau-step, which is cheap.
 const TAU_TOLERANCE: f64 = 1e-12;
 
-/// Trains from `start`. In a chain, iterations and fits that an earlier fit has in common are reused.
+/// Trains from `start`. In a chain, iterations and fits that an earlier fit already computed are reused.
 pub(super) fn train(
     parameters: &KNpsvcpp,
     set: &TrainingSet,
@@ -113,7 +113,7 @@ fn iterate(
     Ok((Trained { machine, certificate, trace, representation }, largest))
 }
 
-/// The variables `U`, `V` and `P` of one iteration, and what the weights are chosen by.
+/// The variables `U`, `V` and `P` of one iteration, and the numbers that decide the next weights.
 pub(super) struct Theta {
     pub frame: Frame,
     /// `V`, d x K.
@@ -316,9 +316,9 @@ impl<'a> Algorithm<'a> {
 }
 
 impl KNpsvcpp {
-    /// Gap, gradient and change of the objective are all small. The change matters because the
-    /// objectives grow with the number of samples and the gradient in `P` does not: a gradient that is
-    /// small compared with them means little.
+    /// Whether gap, gradient and change of the objective are all small. A small gradient alone means
+    /// little: it is compared with the objectives, which grow with the number of samples, and the
+    /// gradient in `P` does not.
     fn is_stationary(&self, row: &TraceRow, last: Option<&TraceRow>) -> bool {
         let limit = self.tolerance * row.primal.abs();
         let is_unchanged = last.is_some_and(|last| (last.primal - row.primal).abs() <= limit);

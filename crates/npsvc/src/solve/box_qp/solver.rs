@@ -80,8 +80,8 @@ impl<'a> Solver<'a> {
         false
     }
 
-    /// Solves anew by [`interior`], from the middle of the box. Keeps the solution if its dual
-    /// objective is at least as large. `None` if the method does not apply.
+    /// Solves the problem again by [`interior`], from the middle of the box. Keeps the solution if its
+    /// dual objective is at least as large. `None` if the method does not apply.
     fn interior_point(&mut self) -> Option<()> {
         let (before, iterate) = (self.certificate, &mut self.iterate);
         let settings = iterate.settings;

@@ -13,7 +13,7 @@ use faer::linalg::triangular_solve::{
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::simd::then_clear;
-use super::{huge_pages, mirror_lower};
+use super::{huge_pages, mirror_lower, shift_diagonal};
 
 /// The lower factor `L` of a symmetric positive definite matrix `S = L L^T`.
 ///
@@ -63,6 +63,17 @@ impl Cholesky {
         })
         .map_err(|LltError::NonPositivePivot { index }| NotPositiveDefinite { pivot: index })?;
         Ok(Self { l: s, par })
+    }
+
+    /// `(s + shift I)^-1`.
+    pub(crate) fn shifted_inverse(
+        s: MatRef<'_, f64>,
+        shift: f64,
+        par: Par,
+    ) -> Result<Mat<f64>, NotPositiveDefinite> {
+        let mut shifted = s.to_owned();
+        shift_diagonal(&mut shifted, |_| shift);
+        Ok(Self::new(shifted, par)?.into_inverse())
     }
 
     /// The same factor, but each solve uses one thread: for threads that solve in parallel.

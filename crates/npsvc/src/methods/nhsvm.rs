@@ -16,7 +16,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use super::duals::{CommonParameters, cholesky, shifted_gram};
 use crate::algebra::{
     Cholesky, Matrix, OwnedMatrix, add_times_vector, column, column_mut, inner, lower_product,
-    mirror_lower, principal_submatrix, submatrix,
+    lower_submatrix, mirror_lower, submatrix,
 };
 use crate::params::{Range, method_parameters};
 use crate::solve::box_qp::{self, Term};
@@ -114,7 +114,7 @@ struct Side {
 impl Side {
     fn new(k: Matrix<'_>, r: f64, index: Vec<usize>, par: Par) -> Result<Self, FitError> {
         let factor = match k {
-            Matrix::Full(k) => cholesky(principal_submatrix(k, &index, r), r, par)?,
+            Matrix::Full(k) => cholesky(lower_submatrix(k, &index, |_| r), r, par)?,
             Matrix::Factor(rows) => shifted_gram(rows, &index, r, par)?,
         };
         Ok(Self { index, factor })

@@ -13,7 +13,7 @@ use super::p_step::{PStep, WithProduct};
 use super::u_step::{Hyperplanes, UStep, UStepInput};
 use super::{KNpsvcpp, Start};
 use crate::algebra::{
-    Matrix, add_product, add_scaled, column, column_mut, columns, inner, product,
+    Matrix, add_product, add_scaled, column, column_mut, columns, inner, product, quadratic_form,
 };
 use crate::method::Iteration;
 use crate::methods::duals::{Duals, column_sums};
@@ -102,7 +102,7 @@ fn iterate(
         return Err(FitError::NotFinite);
     };
     let certificate = Certificate {
-        termination: Termination::of(converged, Termination::IterationLimit, [row.primal; 3]),
+        termination: Termination::solved_or(Termination::IterationLimit, converged),
         ..row.certificate()
     };
     let machine = algorithm.machine(&theta, &frame)?;
@@ -264,7 +264,7 @@ impl<'a> Algorithm<'a> {
             iteration,
             primal: objectives.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             dual: objectives.iter().zip(&tau).map(|(j, tau)| tau * j).sum(),
-            gradient_norm: quadratic(gram, &tau_star).max(0.0).sqrt(),
+            gradient_norm: quadratic_form(gram, &tau_star).max(0.0).sqrt(),
             objectives: objectives.clone(),
             tau,
             tau_star,
@@ -381,8 +381,4 @@ impl Manifold {
         times *= faer::Scale(self.mu);
         times
     }
-}
-
-fn quadratic(g: MatRef<'_, f64>, tau: &[f64]) -> f64 {
-    (0..tau.len()).map(|i| tau[i] * (0..tau.len()).map(|j| g[(i, j)] * tau[j]).sum::<f64>()).sum()
 }

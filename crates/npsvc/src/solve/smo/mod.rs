@@ -117,10 +117,7 @@ impl KktReport {
     /// The certificate of a solver that stopped because of `termination`. If a number is not finite,
     /// the termination is [`Termination::NumericalError`].
     pub fn certificate(&self, iterations: usize, termination: Termination) -> Certificate {
-        let Self { primal, dual, gap, .. } = *self;
-        let is_met = termination == Termination::Solved;
-        let termination = Termination::of(is_met, termination, [primal, dual, gap]);
-        Certificate { primal, dual, gap, iterations, termination }
+        Certificate::new([self.primal, self.dual, self.gap], iterations, termination)
     }
 }
 

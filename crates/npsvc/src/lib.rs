@@ -83,4 +83,4 @@ pub use ndarray;
 pub use scheme::Scheme;
 pub use seed::Seed;
 pub use sweep::{Chain, ChainKey, Sweep};
-pub use training_set::{FactorReport, Shape, Storage, TrainingSet};
+pub use training_set::{Shape, Storage, TrainingSet};

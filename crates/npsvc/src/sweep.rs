@@ -147,11 +147,18 @@ impl Chain<'_> {
     }
 }
 
-impl ChainState {
-    /// The solutions of the last fit, if their lengths are these.
-    pub(crate) fn warm_start(&self, lengths: impl Iterator<Item = usize>) -> Option<Vec<Vec<f64>>> {
-        let fits = self.solutions.iter().map(Vec::len).eq(lengths);
-        fits.then(|| self.solutions.clone())
+impl FitOptions<'_> {
+    /// The solution of class `l` in the last fit of the chain, if it has this length.
+    pub(crate) fn warm_start(&self, l: usize, length: usize) -> Option<&[f64]> {
+        let solution = self.chain.as_ref()?.solutions.get(l)?;
+        (solution.len() == length).then_some(solution)
+    }
+
+    /// Keeps the solutions of this fit for the next one of the chain.
+    pub(crate) fn keep_solutions(&mut self, solutions: Vec<Vec<f64>>) {
+        if let Some(chain) = &mut self.chain {
+            chain.solutions = solutions;
+        }
     }
 }
 

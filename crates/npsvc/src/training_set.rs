@@ -24,10 +24,10 @@ use crate::{BadParameter, DataError, FitError};
 /// let storage = Storage::Pivoted { rank: Some(10), tolerance: 1e-9 };
 /// let set = TrainingSet::new(x, y, &Kernel::default())?.with_storage(storage)?;
 /// let factor = set.factor().ok_or("this storage has a factor")?;
-/// assert!(factor.rank <= 10 && factor.error < 1e-6);
+/// assert!(factor.rank() <= 10 && factor.error() < 1e-6);
 /// // Predictions need the pivots of the factor only.
 /// let model = Lstwsvm::default().fit(&set, FitOptions::default())?;
-/// assert_eq!(model.support().len(), factor.rank);
+/// assert_eq!(model.support().len(), factor.rank());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,26 +92,6 @@ pub struct Shape {
     pub classes: usize,
     /// Largest number of columns of the kernel matrix's factor, with [`Storage::Pivoted`].
     pub rank: Option<usize>,
-}
-
-/// Rank and error of a pivoted factor, see [`TrainingSet::factor`].
-///
-/// ```
-/// use npsvc::{FactorReport, Kernel, Storage, TrainingSet, ndarray::array};
-///
-/// // A linear kernel on one feature has rank one.
-/// let storage = Storage::Pivoted { rank: None, tolerance: 1e-12 };
-/// let set = TrainingSet::new(array![[1.0], [2.0]], vec![0, 1], &Kernel::Linear)?;
-/// let report = set.with_storage(storage)?.factor();
-/// assert_eq!(report, Some(FactorReport { rank: 1, error: 0.0 }));
-/// # Ok::<(), npsvc::DataError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FactorReport {
-    /// Number of columns.
-    pub rank: usize,
-    /// Share of the kernel matrix's trace that the factor misses.
-    pub error: f64,
 }
 
 /// Samples, their classes `0..K` and a kernel.
@@ -268,9 +248,24 @@ impl TrainingSet {
         self.storage
     }
 
-    /// Rank and error of the pivoted factor; `None` for the full matrix.
-    pub fn factor(&self) -> Option<FactorReport> {
-        self.pivoted().map(|factor| FactorReport { rank: factor.rank(), error: factor.error() })
+    /// The pivoted factor of the kernel matrix; `None` for the full matrix.
+    ///
+    /// ```
+    /// use npsvc::{Kernel, Storage, TrainingSet, ndarray::array};
+    ///
+    /// // A linear kernel on one feature has rank one.
+    /// let storage = Storage::Pivoted { rank: None, tolerance: 1e-12 };
+    /// let set = TrainingSet::new(array![[1.0], [2.0]], vec![0, 1], &Kernel::Linear)?;
+    /// let set = set.with_storage(storage)?;
+    /// assert_eq!(set.factor().map(|factor| (factor.rank(), factor.error())), Some((1, 0.0)));
+    /// # Ok::<(), npsvc::DataError>(())
+    /// ```
+    pub fn factor(&self) -> Option<&PivotedFactor> {
+        let Storage::Pivoted { rank, tolerance } = self.storage else {
+            return None;
+        };
+        let make = || PivotedFactor::new(&self.kernel, self.x(), rank, tolerance, self.par);
+        Some(self.cache.factor.get_or_init(make))
     }
 
     /// A sweep over parameters, in which fits share what they have in common.
@@ -320,7 +315,7 @@ impl TrainingSet {
 
     /// The full n x n kernel matrix: `K + jitter I`, or `G G^T` with a pivoted factor.
     pub fn full_matrix(&self) -> MatRef<'_, f64> {
-        let make = || match (self.pivoted(), self.storage) {
+        let make = || match (self.factor(), self.storage) {
             (Some(factor), _) => product(factor.rows().transpose(), factor.rows(), self.par),
             (None, Storage::Full { jitter }) => self.kernel.gram(self.x(), jitter, self.par),
             (None, Storage::Pivoted { .. }) => unreachable!("this storage has a factor"),
@@ -331,7 +326,7 @@ impl TrainingSet {
     /// The kernel matrix in its stored form. `bias` appends a constant feature to `phi(x)`, which adds
     /// one to all kernel values.
     pub(crate) fn matrix(&self, bias: bool) -> Matrix<'_> {
-        match (self.pivoted(), bias) {
+        match (self.factor(), bias) {
             (None, false) => Matrix::Full(self.full_matrix()),
             (Some(factor), false) => Matrix::Factor(factor.rows()),
             (factor, true) => self.cache.with_bias.get_or_init(|| self.add_bias(factor)).view(),
@@ -353,14 +348,6 @@ impl TrainingSet {
         }
     }
 
-    pub(crate) fn pivoted(&self) -> Option<&PivotedFactor> {
-        let Storage::Pivoted { rank, tolerance } = self.storage else {
-            return None;
-        };
-        let make = || PivotedFactor::new(&self.kernel, self.x(), rank, tolerance, self.par);
-        Some(self.cache.factor.get_or_init(make))
-    }
-
     pub(crate) fn par(&self) -> Par {
         self.par
     }
@@ -368,7 +355,7 @@ impl TrainingSet {
     /// The samples that models are expansions in: all of them, or the pivots of the factor.
     pub(crate) fn expansion(&self) -> &Arc<Expansion> {
         self.cache.expansion.get_or_init(|| {
-            let (x, support) = match self.pivoted() {
+            let (x, support) = match self.factor() {
                 None => (self.x().to_owned(), (0..self.y().len()).collect()),
                 Some(factor) => {
                     let pivots = factor.pivots();
@@ -401,7 +388,7 @@ impl TrainingSet {
 
     /// An error if the kernel overflows because the features are too large.
     pub(crate) fn require_finite_kernel(&self) -> Result<(), FitError> {
-        let is_finite = || match self.pivoted() {
+        let is_finite = || match self.factor() {
             Some(factor) => factor.error().is_finite() && factor.rows().is_all_finite(),
             None => self.full_matrix().is_all_finite(),
         };

@@ -61,8 +61,8 @@ fn a_factor_of_low_rank_predicts_from_its_pivots() {
     let digits = Digits::load();
     let low = digits.stored(&Kernel::default(), pivoted(Some(80), 0.0));
     let factor = low.factor().unwrap();
-    assert_eq!(factor.rank, 80);
-    assert!(factor.error > 1e-4 && factor.error < 0.2, "{factor:?}");
+    assert_eq!(factor.rank(), 80);
+    assert!(factor.error() > 1e-4 && factor.error() < 0.2, "{}", factor.error());
     for Entry { name, .. } in nonparallel() {
         let model = fit(name, &json!({"scheme": "rvo"}), &low, SEED);
         assert_eq!(model.machine().coefficients.nrows(), 80, "{name}");
@@ -82,7 +82,7 @@ fn the_factor_of_a_linear_kernel_is_exact_at_the_number_of_features() {
     digits.x_test /= 16.0;
     let full = digits.stored(&Kernel::Linear, FULL);
     let factored = digits.stored(&Kernel::Linear, pivoted(None, 1e-12));
-    assert!(factored.factor().unwrap().rank <= 64);
+    assert!(factored.factor().unwrap().rank() <= 64);
     for name in ["twsvm", "npsvm"] {
         let params = json!({"scheme": "ovr", "tolerance": 1e-9});
         let [one, other] = [&full, &factored].map(|set| {

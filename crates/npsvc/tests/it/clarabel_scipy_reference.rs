@@ -55,7 +55,7 @@ impl Reference {
         cases
     }
 
-    /// Fits with parameters as a spec has them.
+    /// Fits with parameters in the form of a spec.
     fn fit<M: Method + DeserializeOwned>(&self, parameters: &Value) -> (M, Trained<'_>) {
         let method: M = serde_json::from_value(parameters.clone()).unwrap();
         let model = method.fit(&self.set, FitOptions::default()).unwrap();
@@ -152,7 +152,7 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, name: &Value) {
     }
 }
 
-/// Every step of a reweighted method, by fits with one, two, ... reweightings, then the answer.
+/// Checks every step of a reweighted method by fits with one, two, ... reweightings, then the result.
 fn check_reweighted<M: Method + Default + DeserializeOwned>(
     objective: impl Fn(&M, &Trained, usize) -> f64,
 ) {
@@ -202,7 +202,7 @@ fn rmtbsvm() {
     });
 }
 
-/// A machine has one function of each pair: `f` under ovr, `h` under rvo.
+/// A model has one function of each pair: `f` under ovr, `h` under rvo.
 #[test]
 fn nhsvm() {
     let reference = Reference::load("nhsvm");

@@ -260,6 +260,13 @@ pub(crate) fn lower_submatrix(
 }
 
 /// `x^T M x`.
+///
+/// ```
+/// use npsvc::algebra::quadratic_form;
+/// use npsvc::faer::mat;
+///
+/// assert_eq!(quadratic_form(mat![[2.0, 1.0], [1.0, 3.0]].as_ref(), &[1.0, -1.0]), 3.0);
+/// ```
 pub fn quadratic_form(m: MatRef<'_, f64>, x: &[f64]) -> f64 {
     let entry = |i: usize| x[i] * (0..x.len()).map(|j| m[(i, j)] * x[j]).sum::<f64>();
     (0..x.len()).map(entry).sum()

@@ -14,6 +14,7 @@ use tch::Tensor;
 use super::torch::numbers;
 use crate::methods::TraceRow;
 use crate::methods::criteria::{Gamma, TauStep};
+use npsvc::algebra::quadratic_form;
 use npsvc::solve::simplex;
 
 /// Relative accuracy of the tau-step. Momentum and the next batch move `tau` by far more.
@@ -77,10 +78,7 @@ impl ClassWeights {
             return;
         }
         let (star, _) = simplex::solve(g.as_ref(), &gains, &self.tau, TOLERANCE);
-        let square: f64 = (0..classes)
-            .map(|i| star[i] * (0..classes).map(|j| g[(i, j)] * star[j]).sum::<f64>())
-            .sum();
-        self.gradient_norm = square.max(0.0).sqrt();
+        self.gradient_norm = quadratic_form(g.as_ref(), &star).max(0.0).sqrt();
         for ((tau, sum), star) in self.tau.iter_mut().zip(&mut self.sum).zip(&star) {
             *tau += self.momentum * (star - *tau);
             *sum += *tau;

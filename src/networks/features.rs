@@ -86,10 +86,8 @@ pub fn features(
             bytes
         }
     };
-    let values = bytes
-        .chunks_exact(4)
-        .map(|b| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]])))
-        .collect();
+    let (numbers, _) = bytes.as_chunks();
+    let values = numbers.iter().map(|&number| f64::from(f32::from_le_bytes(number))).collect();
     Ok(Array2::from_shape_vec((images.len(), dims), values).expect("the length was checked"))
 }
 

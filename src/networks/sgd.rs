@@ -20,7 +20,7 @@ pub(super) enum Part {
 }
 
 /// A weight under training and its velocity.
-struct Trained {
+struct TrainedWeight {
     part: Part,
     weight: Tensor,
     velocity: Tensor,
@@ -28,7 +28,7 @@ struct Trained {
 
 /// The weights under training.
 pub(super) struct Sgd {
-    trained: Vec<Trained>,
+    trained: Vec<TrainedWeight>,
     momentum: f64,
     /// Scalars as tensors: `addcmul_` takes no numbers, and a product with a scalar would allocate.
     weight_decay: Tensor,
@@ -42,7 +42,7 @@ impl Sgd {
         training: &Training,
         device: Device,
     ) -> Self {
-        let at_rest = |(part, weight): (Part, &Tensor)| Trained {
+        let at_rest = |(part, weight): (Part, &Tensor)| TrainedWeight {
             part,
             velocity: no_grad(|| weight.zeros_like()),
             weight: weight.shallow_clone(),
@@ -68,7 +68,7 @@ impl Sgd {
 
     /// Descends `loss` in the weights of some parts.
     pub fn descend(&mut self, loss: &Tensor, parts: &[Part]) {
-        let mut trained: Vec<&mut Trained> =
+        let mut trained: Vec<&mut TrainedWeight> =
             (self.trained.iter_mut()).filter(|trained| parts.contains(&trained.part)).collect();
         if trained.is_empty() {
             return;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
 
 use npsvc::Seed;
+use npsvc::kernel::PivotedFactor;
 use serde::{Deserialize, Serialize};
 
 use super::evaluate::{FitContext, Fold, evaluate};
@@ -146,8 +147,8 @@ impl Runner<'_> {
             let kernel = fold.kernel()?;
             record.kernel_seconds = Some(kernel.seconds);
             let factor = kernel.set.factor();
-            record.factor_rank = factor.map(|factor| factor.rank);
-            record.factor_error = factor.map(|factor| factor.error);
+            record.factor_rank = factor.map(PivotedFactor::rank);
+            record.factor_error = factor.map(PivotedFactor::error);
         }
         // Only the first split is recorded.
         let wanted = &prepared.plan.experiment.record;

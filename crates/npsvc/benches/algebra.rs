@@ -58,9 +58,9 @@ fn box_qp_pinball(bencher: divan::Bencher<'_, '_>, n: usize) {
     box_qp(bencher, n, Term::pinball(1.0, 0.5));
 }
 
-fn box_qp(bencher: divan::Bencher<'_, '_>, n: usize, far: Term) {
+fn box_qp(bencher: divan::Bencher<'_, '_>, n: usize, dissimilar: Term) {
     let set = support::noisy_digits(n);
-    let term = |&class: &usize| if class == 0 { Term::square() } else { far };
+    let term = |&class: &usize| if class == 0 { Term::square() } else { dissimilar };
     let terms: Vec<Term> = set.y().iter().map(|y| term(y).rescaled(R)).collect();
     let settings = Settings { tolerance: 1e-4, par: support::par(), ..Settings::default() };
     let q = Matrix::Full(set.full_matrix());

@@ -195,7 +195,7 @@ fn large() -> f64 {
     once(|| {
         let model = fit(&rvo(), &set);
         eprintln!("{:?}", model.certificate());
-        eprintln!("{:?}", set.factor());
+        eprintln!("{:?}", set.factor().map(|factor| (factor.rank(), factor.error())));
     })
 }
 

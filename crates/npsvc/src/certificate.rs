@@ -75,23 +75,39 @@ impl fmt::Display for Termination {
 }
 
 impl Termination {
-    /// `Solved` if the stopping rule `is_met` and all numbers are finite.
-    pub(crate) fn of(is_met: bool, otherwise: Self, numbers: [f64; 3]) -> Self {
-        match is_met {
-            _ if !numbers.iter().all(|number| number.is_finite()) => Self::NumericalError,
-            true => Self::Solved,
-            false => otherwise,
-        }
+    /// `Solved` if the stopping rule `is_met`.
+    pub(crate) fn solved_or(otherwise: Self, is_met: bool) -> Self {
+        if is_met { Self::Solved } else { otherwise }
     }
 }
 
 impl Certificate {
+    /// The certificate of a solver that stopped because of `termination`. If a number is not finite,
+    /// the termination is [`Termination::NumericalError`].
+    pub(crate) fn new(
+        [primal, dual, gap]: [f64; 3],
+        iterations: usize,
+        termination: Termination,
+    ) -> Self {
+        let are_finite = [primal, dual, gap].iter().all(|number| number.is_finite());
+        let termination = if are_finite { termination } else { Termination::NumericalError };
+        Self { primal, dual, gap, iterations, termination }
+    }
+
     /// Whether the stopping rule is met, possibly in its weaker form.
     pub fn converged(&self) -> bool {
         matches!(self.termination, Termination::Solved | Termination::AlmostSolved)
     }
 
     /// The certificate after the objective is multiplied by `scale > 0`.
+    ///
+    /// ```
+    /// use npsvc::Certificate;
+    ///
+    /// let certificate = Certificate { primal: 3.0, dual: 2.0, gap: 1.0, ..Certificate::default() };
+    /// let twice = certificate.scaled(2.0);
+    /// assert_eq!([twice.primal, twice.dual, twice.gap], [6.0, 4.0, 2.0]);
+    /// ```
     pub fn scaled(self, scale: f64) -> Self {
         Self { primal: scale * self.primal, dual: scale * self.dual, gap: scale * self.gap, ..self }
     }
@@ -143,8 +159,8 @@ mod tests {
     #[test]
     fn numbers_that_are_not_finite_never_converge() {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let found = Termination::of(true, Termination::Stalled, [1.0, number, 0.0]);
-            assert_eq!(found, Termination::NumericalError);
+            let certificate = Certificate::new([1.0, number, 0.0], 1, Termination::Solved);
+            assert_eq!(certificate.termination, Termination::NumericalError);
         }
     }
 }

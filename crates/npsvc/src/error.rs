@@ -1,4 +1,4 @@
-//! What can be wrong with parameters, data and fits.
+//! Errors of parameters, data and fits.
 
 /// A parameter outside its range.
 ///
@@ -22,6 +22,15 @@ pub struct BadParameter {
 
 impl BadParameter {
     /// An error that names `parameter`, unless `holds`.
+    ///
+    /// ```
+    /// use npsvc::BadParameter;
+    ///
+    /// let check = |d: usize| BadParameter::unless(d < 10, "d", d, "a number below 10");
+    /// assert_eq!(check(3), Ok(()));
+    /// let error = check(12).unwrap_err().inside("layer");
+    /// assert_eq!(error.to_string(), "`layer.d` is 12, expected a number below 10");
+    /// ```
     pub fn unless(
         holds: bool,
         parameter: impl Into<String>,

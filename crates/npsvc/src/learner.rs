@@ -121,6 +121,18 @@ impl<M> Learner<M> {
     }
 
     /// Sets the number of threads; 0 means all of rayon's.
+    ///
+    /// ```
+    /// use npsvc::learner::{Error, Learner};
+    /// use npsvc::linfa::prelude::*;
+    /// use npsvc::{Kernel, Twsvm, ndarray::array};
+    ///
+    /// let dataset = Dataset::new(array![[0.0], [0.1], [0.9], [1.0]], array![0, 0, 1, 1]);
+    /// let learner = Learner::new(Twsvm { bias: true, ..Twsvm::default() });
+    /// let fitted = learner.kernel(Kernel::Linear).seed(7).threads(1).fit(&dataset)?;
+    /// assert_eq!(fitted.predict(&dataset), array![0, 0, 1, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn threads(mut self, threads: usize) -> Self {
         self.0.threads = threads;
         self

@@ -10,14 +10,15 @@
 //! min_{f_l}  r/2 |f_l|^2 + sum_similar S(f_l(x_i)) + sum_dissimilar D(f_l(x_j))
 //! ```
 //!
-//! The losses `S` and `D` make the method, see [`Similarity`] and [`Dissimilarity`]. The nearest
-//! hyperplane, `argmin_l |f_l(x)| / |f_l|`, gives the class. [`Scheme::Rvo`] swaps the two kinds of
-//! samples and predicts the farthest hyperplane. [`KNpsvcpp`] learns a representation as well.
+//! Methods differ in the losses `S` and `D`, see [`Similarity`] and [`Dissimilarity`]. A sample belongs
+//! to the class of the nearest hyperplane, `argmin_l |f_l(x)| / |f_l|`. [`Scheme::Rvo`] swaps the two
+//! kinds of samples and predicts the class of the farthest hyperplane. [`KNpsvcpp`] learns a
+//! representation as well.
 //!
 //! # Example
 //!
-//! A [`TrainingSet`] holds samples, classes and a [`Kernel`]. A [`Method`] is its parameters. A fit
-//! returns a [`Model`], which predicts, and whose [`Certificate`] bounds the error of the solver.
+//! A [`TrainingSet`] holds samples, classes and a [`Kernel`]. A [`Method`] is a struct of parameters. A
+//! fit returns a [`Model`], which predicts. Its [`Certificate`] bounds the error of the solver.
 //!
 //! ```
 //! use npsvc::ndarray::array;
@@ -82,4 +83,4 @@ pub use ndarray;
 pub use scheme::Scheme;
 pub use seed::Seed;
 pub use sweep::{Chain, ChainKey, Sweep};
-pub use training_set::{FactorReport, Shape, Storage, TrainingSet};
+pub use training_set::{Shape, Storage, TrainingSet};

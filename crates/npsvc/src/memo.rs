@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Computed values by key. Beyond `most` keys, the one that was asked for longest ago is dropped.
+/// Computed values by key. A memo of `most` keys drops the one that was asked for longest ago.
 pub(crate) struct Memo<K, V> {
     most: usize,
     /// The key asked for last comes last.

@@ -217,7 +217,7 @@ impl TraceRow {
 
 /// An iteration that has just ended, for [`FitOptions::on_iteration`].
 pub struct Iteration<'a> {
-    /// What the trace keeps of it.
+    /// Its row of the trace.
     pub row: &'a TraceRow,
     pub(crate) machine: &'a dyn Fn() -> Result<KernelMachine, FitError>,
     pub(crate) set: &'a TrainingSet,
@@ -225,15 +225,14 @@ pub struct Iteration<'a> {
 }
 
 impl Iteration<'_> {
-    /// The model that a fit would return if this iteration were the last, without its trace and its
-    /// representation.
+    /// The model of a fit that ends after this iteration, without trace and representation.
     pub fn model(&self) -> Result<Model, FitError> {
         let trained = Trained::new((self.machine)()?, self.row.certificate());
         Ok(Model::new(trained, self.set, self.par))
     }
 }
 
-/// What a fit gets besides parameters and samples.
+/// The inputs of a fit that are neither parameters nor samples.
 ///
 /// ```
 /// use npsvc::ndarray::array;

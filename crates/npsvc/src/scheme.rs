@@ -1,4 +1,4 @@
-//! Which samples a hyperplane is close to.
+//! One versus rest, or rest versus one.
 
 /// Which samples hyperplane `l` is close to, and how its distance decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! Many fits on one training set, which share what they have in common.
 //!
-//! Fits that differ in `c` only, say, form a chain: each one starts from the solution of the one
+//! For example, fits that differ only in `c` form a chain: each one starts from the solution of the one
 //! before. All chains share `(K + r I)^-1`, RMTBSVM's deformed kernel and random starting points.
 
 use std::cmp::Ordering;
@@ -112,12 +112,12 @@ fn is_small(set: &TrainingSet) -> bool {
 ///
 /// ```
 /// use npsvc::ndarray::array;
-/// use npsvc::{Kernel, Seed, TrainingSet, Twsvm};
+/// use npsvc::{Chain, Kernel, Seed, TrainingSet, Twsvm};
 ///
 /// let x = array![[0.0, 0.1], [0.2, 0.0], [1.0, 0.9], [0.8, 1.0]];
 /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
 /// let sweep = set.sweep();
-/// let mut chain = sweep.chain();
+/// let mut chain: Chain<'_> = sweep.chain();
 /// for c in [0.1, 1.0, 10.0] {
 ///     let model = chain.fit(&Twsvm { c, ..Twsvm::default() }, &Seed::root(0))?;
 ///     assert!(model.certificate().converged());
@@ -129,7 +129,7 @@ pub struct Chain<'s> {
     state: ChainState,
 }
 
-/// What a fit leaves for the next similar one.
+/// What a fit leaves for the next fit of its chain.
 pub(crate) struct ChainState {
     pub(crate) par: Par,
     /// The solutions of the last fit's problems, one per class.
@@ -147,15 +147,22 @@ impl Chain<'_> {
     }
 }
 
-impl ChainState {
-    /// The solutions of the last fit, if their lengths are these.
-    pub(crate) fn warm_start(&self, lengths: impl Iterator<Item = usize>) -> Option<Vec<Vec<f64>>> {
-        let fits = self.solutions.iter().map(Vec::len).eq(lengths);
-        fits.then(|| self.solutions.clone())
+impl FitOptions<'_> {
+    /// The solution of class `l` in the last fit of the chain, if it has this length.
+    pub(crate) fn warm_start(&self, l: usize, length: usize) -> Option<&[f64]> {
+        let solution = self.chain.as_ref()?.solutions.get(l)?;
+        (solution.len() == length).then_some(solution)
+    }
+
+    /// Keeps the solutions of this fit for the next one of the chain.
+    pub(crate) fn keep_solutions(&mut self, solutions: Vec<Vec<f64>>) {
+        if let Some(chain) = &mut self.chain {
+            chain.solutions = solutions;
+        }
     }
 }
 
-/// Says which fits form a chain, and in which order.
+/// Determines which fits form a chain, and their order.
 ///
 /// ```
 /// use npsvc::{ChainKey, Method, Twsvm};

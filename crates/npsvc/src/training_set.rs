@@ -24,10 +24,10 @@ use crate::{BadParameter, DataError, FitError};
 /// let storage = Storage::Pivoted { rank: Some(10), tolerance: 1e-9 };
 /// let set = TrainingSet::new(x, y, &Kernel::default())?.with_storage(storage)?;
 /// let factor = set.factor().ok_or("this storage has a factor")?;
-/// assert!(factor.rank <= 10 && factor.error < 1e-6);
+/// assert!(factor.rank() <= 10 && factor.error() < 1e-6);
 /// // Predictions need the pivots of the factor only.
 /// let model = Lstwsvm::default().fit(&set, FitOptions::default())?;
-/// assert_eq!(model.support().len(), factor.rank);
+/// assert_eq!(model.support().len(), factor.rank());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,26 +94,6 @@ pub struct Shape {
     pub rank: Option<usize>,
 }
 
-/// Rank and error of a pivoted factor, see [`TrainingSet::factor`].
-///
-/// ```
-/// use npsvc::{FactorReport, Kernel, Storage, TrainingSet, ndarray::array};
-///
-/// // A linear kernel on one feature has rank one.
-/// let storage = Storage::Pivoted { rank: None, tolerance: 1e-12 };
-/// let set = TrainingSet::new(array![[1.0], [2.0]], vec![0, 1], &Kernel::Linear)?;
-/// let report = set.with_storage(storage)?.factor();
-/// assert_eq!(report, Some(FactorReport { rank: 1, error: 0.0 }));
-/// # Ok::<(), npsvc::DataError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FactorReport {
-    /// Number of columns.
-    pub rank: usize,
-    /// Share of the kernel matrix's trace that the factor misses.
-    pub error: f64,
-}
-
 /// Samples, their classes `0..K` and a kernel.
 ///
 /// The kernel matrix, its factor and the neighbour graph are computed on first use. All methods that
@@ -137,14 +117,14 @@ pub struct TrainingSet {
     cache: Cache,
 }
 
-/// What does not depend on the kernel.
+/// The parts of a training set that do not depend on the kernel.
 struct Samples {
     x: Array2<f64>,
     y: Vec<usize>,
     graphs: Memo<GraphOptions, Laplacian>,
 }
 
-/// What follows from samples, kernel and storage.
+/// Matrices computed from samples, kernel and storage.
 #[derive(Default)]
 struct Cache {
     factor: OnceLock<PivotedFactor>,
@@ -223,6 +203,17 @@ impl TrainingSet {
     }
 
     /// Sets the number of threads; 0 means all of rayon's. The default is 1.
+    ///
+    /// ```
+    /// use npsvc::faer::Par;
+    /// use npsvc::{FitOptions, Kernel, TrainingSet, ndarray::array};
+    ///
+    /// let set = TrainingSet::new(array![[0.0], [1.0]], vec![0, 1], &Kernel::default())?;
+    /// let options = FitOptions::default();
+    /// assert_eq!(options.par(&set), Par::Seq);
+    /// assert_eq!(options.par(&set.with_threads(2)), Par::rayon(2));
+    /// # Ok::<(), npsvc::DataError>(())
+    /// ```
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.par = match threads {
             1 => Par::Seq,
@@ -257,9 +248,24 @@ impl TrainingSet {
         self.storage
     }
 
-    /// Rank and error of the pivoted factor; `None` for the full matrix.
-    pub fn factor(&self) -> Option<FactorReport> {
-        self.pivoted().map(|factor| FactorReport { rank: factor.rank(), error: factor.error() })
+    /// The pivoted factor of the kernel matrix; `None` for the full matrix.
+    ///
+    /// ```
+    /// use npsvc::{Kernel, Storage, TrainingSet, ndarray::array};
+    ///
+    /// // A linear kernel on one feature has rank one.
+    /// let storage = Storage::Pivoted { rank: None, tolerance: 1e-12 };
+    /// let set = TrainingSet::new(array![[1.0], [2.0]], vec![0, 1], &Kernel::Linear)?;
+    /// let set = set.with_storage(storage)?;
+    /// assert_eq!(set.factor().map(|factor| (factor.rank(), factor.error())), Some((1, 0.0)));
+    /// # Ok::<(), npsvc::DataError>(())
+    /// ```
+    pub fn factor(&self) -> Option<&PivotedFactor> {
+        let Storage::Pivoted { rank, tolerance } = self.storage else {
+            return None;
+        };
+        let make = || PivotedFactor::new(&self.kernel, self.x(), rank, tolerance, self.par);
+        Some(self.cache.factor.get_or_init(make))
     }
 
     /// A sweep over parameters, in which fits share what they have in common.
@@ -268,6 +274,22 @@ impl TrainingSet {
     }
 
     /// Computes the kernel matrix, or its factor, now instead of during the first fit.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// use npsvc::{FitOptions, Kernel, Method, TrainingSet, Twsvm, ndarray::array};
+    ///
+    /// let x = array![[0.0], [0.1], [0.9], [1.0]];
+    /// let set = TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::default())?;
+    /// set.prepare();
+    /// // The time of the fit alone, without the kernel matrix.
+    /// let begun = Instant::now();
+    /// let model = Twsvm::default().fit(&set, FitOptions::default())?;
+    /// println!("{:?}", begun.elapsed());
+    /// assert!(model.certificate().converged());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn prepare(&self) {
         self.matrix(false);
     }
@@ -293,7 +315,7 @@ impl TrainingSet {
 
     /// The full n x n kernel matrix: `K + jitter I`, or `G G^T` with a pivoted factor.
     pub fn full_matrix(&self) -> MatRef<'_, f64> {
-        let make = || match (self.pivoted(), self.storage) {
+        let make = || match (self.factor(), self.storage) {
             (Some(factor), _) => product(factor.rows().transpose(), factor.rows(), self.par),
             (None, Storage::Full { jitter }) => self.kernel.gram(self.x(), jitter, self.par),
             (None, Storage::Pivoted { .. }) => unreachable!("this storage has a factor"),
@@ -304,7 +326,7 @@ impl TrainingSet {
     /// The kernel matrix in its stored form. `bias` appends a constant feature to `phi(x)`, which adds
     /// one to all kernel values.
     pub(crate) fn matrix(&self, bias: bool) -> Matrix<'_> {
-        match (self.pivoted(), bias) {
+        match (self.factor(), bias) {
             (None, false) => Matrix::Full(self.full_matrix()),
             (Some(factor), false) => Matrix::Factor(factor.rows()),
             (factor, true) => self.cache.with_bias.get_or_init(|| self.add_bias(factor)).view(),
@@ -326,14 +348,6 @@ impl TrainingSet {
         }
     }
 
-    pub(crate) fn pivoted(&self) -> Option<&PivotedFactor> {
-        let Storage::Pivoted { rank, tolerance } = self.storage else {
-            return None;
-        };
-        let make = || PivotedFactor::new(&self.kernel, self.x(), rank, tolerance, self.par);
-        Some(self.cache.factor.get_or_init(make))
-    }
-
     pub(crate) fn par(&self) -> Par {
         self.par
     }
@@ -341,7 +355,7 @@ impl TrainingSet {
     /// The samples that models are expansions in: all of them, or the pivots of the factor.
     pub(crate) fn expansion(&self) -> &Arc<Expansion> {
         self.cache.expansion.get_or_init(|| {
-            let (x, support) = match self.pivoted() {
+            let (x, support) = match self.factor() {
                 None => (self.x().to_owned(), (0..self.y().len()).collect()),
                 Some(factor) => {
                     let pivots = factor.pivots();
@@ -374,7 +388,7 @@ impl TrainingSet {
 
     /// An error if the kernel overflows because the features are too large.
     pub(crate) fn require_finite_kernel(&self) -> Result<(), FitError> {
-        let is_finite = || match self.pivoted() {
+        let is_finite = || match self.factor() {
             Some(factor) => factor.error().is_finite() && factor.rows().is_all_finite(),
             None => self.full_matrix().is_all_finite(),
         };

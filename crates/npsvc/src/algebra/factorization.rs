@@ -13,9 +13,23 @@ use faer::linalg::triangular_solve::{
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::simd::then_clear;
-use super::{huge_pages, mirror_lower};
+use super::{huge_pages, mirror_lower, shift_diagonal};
 
 /// The lower factor `L` of a symmetric positive definite matrix `S = L L^T`.
+///
+/// ```
+/// use npsvc::algebra::Cholesky;
+/// use npsvc::faer::{Par, mat};
+///
+/// // S = L L^T with L = [[2, 0], [1, 3]]
+/// let cholesky = Cholesky::new(mat![[4.0, 2.0], [2.0, 10.0]], Par::Seq)?;
+/// let mut right = mat![[2.0], [4.0]];
+/// cholesky.solve_lower(right.as_mut());
+/// assert_eq!(right, mat![[1.0], [1.0]]);
+/// let inverse = cholesky.into_inverse();
+/// assert!((inverse[(0, 1)] + 1.0 / 18.0).abs() < 1e-15);
+/// # Ok::<(), npsvc::algebra::NotPositiveDefinite>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cholesky {
     l: Mat<f64>,
@@ -23,6 +37,14 @@ pub struct Cholesky {
 }
 
 /// The matrix is not positive definite.
+///
+/// ```
+/// use npsvc::algebra::{Cholesky, NotPositiveDefinite};
+/// use npsvc::faer::{Par, mat};
+///
+/// let error = Cholesky::new(mat![[1.0, 0.0], [0.0, -1.0]], Par::Seq).unwrap_err();
+/// assert_eq!(error, NotPositiveDefinite { pivot: 1 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the matrix is not positive definite: pivot {pivot} is not positive")]
 pub struct NotPositiveDefinite {
@@ -41,6 +63,17 @@ impl Cholesky {
         })
         .map_err(|LltError::NonPositivePivot { index }| NotPositiveDefinite { pivot: index })?;
         Ok(Self { l: s, par })
+    }
+
+    /// `(s + shift I)^-1`.
+    pub(crate) fn shifted_inverse(
+        s: MatRef<'_, f64>,
+        shift: f64,
+        par: Par,
+    ) -> Result<Mat<f64>, NotPositiveDefinite> {
+        let mut shifted = s.to_owned();
+        shift_diagonal(&mut shifted, |_| shift);
+        Ok(Self::new(shifted, par)?.into_inverse())
     }
 
     /// The same factor, but each solve uses one thread: for threads that solve in parallel.

@@ -6,8 +6,8 @@
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::{
-    Cholesky, add_scaled, add_times_vector, column, column_mut, columns, inner, lower_product,
-    product, set_product,
+    Cholesky, add_scaled, add_times_vector, column, columns, inner, lower_product, lower_submatrix,
+    product, set_product, shift_diagonal,
 };
 
 /// A view of a symmetric positive semidefinite matrix.
@@ -21,6 +21,8 @@ use super::{
 /// let k = Matrix::Factor(rows.as_ref());
 /// assert_eq!(k.times_vector(&[1.0, 0.0, 0.0], Par::Seq), [1.0, 2.0, 3.0]);
 /// assert_eq!((k.n(), k.diagonal(2)), (3, 9.0));
+/// assert_eq!(k.times(rows.transpose(), Par::Seq), mat![[14.0], [28.0], [42.0]]);
+/// assert!((k.norm() - 14.0).abs() < 1e-12);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Matrix<'a> {
@@ -143,14 +145,12 @@ impl<'a> Matrix<'a> {
         par: Par,
     ) -> Option<()> {
         let system = match self {
-            Self::Full(k) => lower_submatrix(*k, free, extra),
+            Self::Full(k) => lower_submatrix(*k, free, |a| extra[a]),
             Self::Factor(rows) if free.len() <= rows.nrows() => {
                 let h = columns(*rows, free);
                 let mut system = Mat::zeros(free.len(), free.len());
                 lower_product(system.as_mut(), Accum::Add, 1.0, h.transpose(), h.as_ref(), par);
-                for (a, extra) in extra.iter().enumerate() {
-                    system[(a, a)] += extra;
-                }
+                shift_diagonal(&mut system, |a| extra[a]);
                 system
             }
             Self::Factor(rows) => return solve_by_rank(*rows, free, extra, right, par),
@@ -158,20 +158,6 @@ impl<'a> Matrix<'a> {
         Cholesky::new(system, par).ok()?.solve(right.as_mut());
         Some(())
     }
-}
-
-/// The lower triangle of the rows and columns `free` of `k`, with `extra` added to the diagonal.
-fn lower_submatrix(k: MatRef<'_, f64>, free: &[usize], extra: &[f64]) -> Mat<f64> {
-    let mut system = Mat::zeros(free.len(), free.len());
-    for (a, &i) in free.iter().enumerate() {
-        let source = column(k, i);
-        let target = column_mut(&mut system, a);
-        for (target, &j) in target[a..].iter_mut().zip(&free[a..]) {
-            *target = source[j];
-        }
-        target[a] += extra[a];
-    }
-    system
 }
 
 /// Solves `(D + H H^T) step = right` with the rows `H` of `G` and `D = diag extra`, by a system of the

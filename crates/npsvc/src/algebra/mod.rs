@@ -234,13 +234,42 @@ pub(crate) fn columns(m: MatRef<'_, f64>, index: &[usize]) -> Mat<f64> {
     Mat::from_fn(m.nrows(), index.len(), |i, j| m[(i, index[j])])
 }
 
-/// The rows and columns `index` of a symmetric `m`, with `ridge` added to the diagonal.
-pub(crate) fn principal_submatrix(m: MatRef<'_, f64>, index: &[usize], ridge: f64) -> Mat<f64> {
-    let mut s = submatrix(m, index, index);
-    for i in 0..index.len() {
-        s[(i, i)] += ridge;
+/// Adds `shift(i)` to diagonal entry `i`.
+pub(crate) fn shift_diagonal(m: &mut Mat<f64>, shift: impl Fn(usize) -> f64) {
+    for i in 0..m.nrows() {
+        m[(i, i)] += shift(i);
     }
-    s
+}
+
+/// The lower triangle of the rows and columns `index` of a symmetric `m`, for [`Cholesky::new`]. It adds
+/// `shift(i)` to diagonal entry `i`.
+pub(crate) fn lower_submatrix(
+    m: MatRef<'_, f64>,
+    index: &[usize],
+    shift: impl Fn(usize) -> f64,
+) -> Mat<f64> {
+    let mut lower = Mat::zeros(index.len(), index.len());
+    for (i, &j) in index.iter().enumerate() {
+        let (source, target) = (column(m, j), column_mut(&mut lower, i));
+        for (target, &row) in target[i..].iter_mut().zip(&index[i..]) {
+            *target = source[row];
+        }
+    }
+    shift_diagonal(&mut lower, shift);
+    lower
+}
+
+/// `x^T M x`.
+///
+/// ```
+/// use npsvc::algebra::quadratic_form;
+/// use npsvc::faer::mat;
+///
+/// assert_eq!(quadratic_form(mat![[2.0, 1.0], [1.0, 3.0]].as_ref(), &[1.0, -1.0]), 3.0);
+/// ```
+pub fn quadratic_form(m: MatRef<'_, f64>, x: &[f64]) -> f64 {
+    let entry = |i: usize| x[i] * (0..x.len()).map(|j| m[(i, j)] * x[j]).sum::<f64>();
+    (0..x.len()).map(entry).sum()
 }
 
 /// Copies the lower triangle onto the upper one, block by block.

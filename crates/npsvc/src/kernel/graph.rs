@@ -127,6 +127,22 @@ impl Laplacian {
     }
 
     /// `L m`.
+    ///
+    /// ```
+    /// use npsvc::faer::{Mat, Par};
+    /// use npsvc::kernel::{GraphOptions, Laplacian};
+    /// use npsvc::ndarray::array;
+    ///
+    /// let x = array![[0.0], [1.0], [2.0], [4.0]];
+    /// let laplacian = Laplacian::new(x.view(), &GraphOptions::default(), Par::Seq);
+    /// let dense = laplacian.times(Mat::identity(4, 4).as_ref());
+    /// assert_eq!(dense[(1, 0)], laplacian.row(1)[0].1);
+    /// // `L` is symmetric, so rows times `L` give the transpose.
+    /// let m = Mat::from_fn(4, 1, |i, _| i as f64);
+    /// let mut rows = Mat::zeros(1, 4);
+    /// laplacian.set_rows_times(&mut rows, m.transpose().to_owned().as_ref());
+    /// assert!((rows.transpose() - laplacian.times(m.as_ref())).norm_max() < 1e-15);
+    /// ```
     pub fn times(&self, m: MatRef<'_, f64>) -> Mat<f64> {
         let mut product = Mat::zeros(m.ncols(), m.nrows());
         self.set_rows_times(&mut product, m.transpose().to_owned().as_ref());
@@ -165,9 +181,9 @@ impl Laplacian {
 }
 
 /// The `k` nearest other rows of each row with their squared distances, nearest first, and the mean
-/// distance over all n^2 pairs. Distances come from products of centred rows, so rounding decides
-/// between rows that are equally far. Of distances that are equal to the bit, the lower index comes
-/// first.
+/// distance over all n^2 pairs. Distances are computed from products of centred rows, so rounding may
+/// decide between rows at the same distance. If two distances are equal to the bit, the lower index
+/// comes first.
 fn nearest(x: ArrayView2<'_, f64>, k: usize, par: Par) -> (Vec<Vec<(f64, usize)>>, f64) {
     // Blocks of columns: memory stays O(n), not O(n^2).
     const BLOCK: usize = 512;

@@ -86,6 +86,20 @@ impl PivotedFactor {
     }
 
     /// Coefficients on the pivots of the functions with coefficients `b` on all samples: `L^-T G^T b`.
+    ///
+    /// ```
+    /// use npsvc::faer::{Par, mat};
+    /// use npsvc::kernel::{FittedKernel, PivotedFactor};
+    /// use npsvc::ndarray::array;
+    ///
+    /// // Linear functions on one feature need one pivot, here the longest sample.
+    /// let x = array![[1.0], [2.0], [4.0]];
+    /// let factor = PivotedFactor::new(&FittedKernel::Linear, x.view(), None, 1e-12, Par::Seq);
+    /// assert_eq!(factor.pivots(), [2]);
+    /// // f(x) = (1 + 2) x = 3/4 <4, x>
+    /// let coefficients = factor.on_pivots(mat![[1.0], [1.0], [0.0]].as_ref(), Par::Seq);
+    /// assert!((coefficients[(0, 0)] - 0.75).abs() < 1e-15);
+    /// ```
     pub fn on_pivots(&self, b: MatRef<'_, f64>, par: Par) -> Mat<f64> {
         let mut coefficients = product(self.rows.as_ref(), b, par);
         solve_transposed(self.at_pivots.as_ref(), coefficients.as_mut(), par);

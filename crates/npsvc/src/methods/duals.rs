@@ -29,16 +29,16 @@ use faer::{Accum, Mat, MatRef, Par};
 
 use crate::algebra::{
     Cholesky, Matrix, NotPositiveDefinite, OwnedMatrix, add_scaled, add_times_vector, column,
-    column_mut, columns, each, inner, lower_product, principal_submatrix, product,
+    column_mut, columns, each, inner, lower_product, lower_submatrix, product, shift_diagonal,
 };
 use crate::memo::Memo;
 use crate::model::{KernelMachine, Rule};
 use crate::solve::box_qp::{self, BoxQp, Settings, Solution, Term};
 use crate::{Certificate, FitError, FitOptions, Scheme, Trained, TrainingSet};
 
-/// The options that every nonparallel method has.
+/// The parameters that every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CommonOptions {
+pub(crate) struct CommonParameters {
     /// Regulariser.
     pub r: f64,
     pub scheme: Scheme,
@@ -48,7 +48,7 @@ pub(crate) struct CommonOptions {
     pub tolerance: f64,
 }
 
-impl CommonOptions {
+impl CommonParameters {
     pub fn new(r: f64, scheme: Scheme, bias: bool, tolerance: f64) -> Self {
         Self { r, scheme, bias, tolerance }
     }
@@ -102,7 +102,7 @@ pub(crate) struct Duals<'a> {
     pub k: Matrix<'a>,
     pub y: &'a [usize],
     pub classes: usize,
-    pub common: CommonOptions,
+    pub common: CommonParameters,
     pub par: Par,
     form: Form<'a>,
 }
@@ -118,14 +118,14 @@ enum Form<'a> {
 
 impl<'a> Duals<'a> {
     /// The duals in all coefficients, on the matrix `k`.
-    pub fn full(k: Matrix<'a>, set: &'a TrainingSet, common: CommonOptions, par: Par) -> Self {
+    pub fn full(k: Matrix<'a>, set: &'a TrainingSet, common: CommonParameters, par: Par) -> Self {
         Self { k, y: set.y(), classes: set.shape().classes, common, par, form: Form::All }
     }
 
     /// The duals for a square loss on the similar samples, which are eliminated if that pays off.
     pub fn of_square_loss(
         set: &'a TrainingSet,
-        common: CommonOptions,
+        common: CommonParameters,
         options: &FitOptions<'_>,
     ) -> Result<Self, FitError> {
         let (r, par) = (common.r, options.par(set));
@@ -133,13 +133,7 @@ impl<'a> Duals<'a> {
         duals.form = match (duals.k, common.scheme) {
             (Matrix::Full(_), Scheme::Ovr) => Form::All,
             (Matrix::Full(k), Scheme::Rvo) => {
-                let make = || {
-                    let mut s = k.to_owned();
-                    for i in 0..s.nrows() {
-                        s[(i, i)] += r;
-                    }
-                    Ok::<_, FitError>(cholesky(s, r, par)?.into_inverse())
-                };
+                let make = || Cholesky::shifted_inverse(k, r, par).map_err(not_definite(r));
                 let memo = options.sweep.map(|sweep| &sweep.inverses);
                 Form::Inverse(Memo::try_get_in(memo, (r.to_bits(), common.bias), make)?)
             }
@@ -182,12 +176,10 @@ impl<'a> Duals<'a> {
         let (matrix, elimination) = match &self.form {
             Form::All => unreachable!("only eliminated duals are reduced"),
             Form::Inverse(s_inverse) => {
-                let block = principal_submatrix(s_inverse.as_ref().as_ref(), &dissimilar, 0.0);
+                let block = lower_submatrix(s_inverse.as_ref().as_ref(), &dissimilar, |_| 0.0);
                 let schur = cholesky(block, r, self.par)?.into_inverse();
                 let mut m = schur.clone();
-                for i in 0..m.nrows() {
-                    m[(i, i)] -= r;
-                }
+                shift_diagonal(&mut m, |_| -r);
                 (OwnedMatrix::Full(m), Elimination::Inverse { s_inverse: s_inverse.clone(), schur })
             }
             Form::Factor(rows) => {
@@ -396,6 +388,9 @@ pub(crate) fn shifted_gram(
 
 /// The Cholesky factor of `s`, to whose diagonal `ridge` was added.
 pub(crate) fn cholesky(s: Mat<f64>, ridge: f64, par: Par) -> Result<Cholesky, FitError> {
-    let error = |NotPositiveDefinite { pivot }| FitError::NotPositiveDefinite { ridge, pivot };
-    Cholesky::new(s, par).map_err(error)
+    Cholesky::new(s, par).map_err(not_definite(ridge))
+}
+
+fn not_definite(ridge: f64) -> impl Fn(NotPositiveDefinite) -> FitError {
+    move |NotPositiveDefinite { pivot }| FitError::NotPositiveDefinite { ridge, pivot }
 }

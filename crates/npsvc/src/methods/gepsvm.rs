@@ -10,8 +10,8 @@
 
 use faer::{Mat, MatRef};
 
-use super::duals::{CommonOptions, Duals, cholesky};
-use crate::algebra::{Matrix, column_mut, principal_submatrix};
+use super::duals::{CommonParameters, Duals, cholesky};
+use crate::algebra::{Matrix, column_mut, lower_submatrix};
 use crate::params::{Range, method_parameters};
 use crate::solve::lanczos::{self, Eigenpair};
 use crate::{
@@ -70,7 +70,7 @@ impl Method for Gepsvm {
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonOptions::new(self.delta, self.scheme, self.bias, RELATIVE_RESIDUAL);
+        let common = CommonParameters::new(self.delta, self.scheme, self.bias, RELATIVE_RESIDUAL);
         let duals = Duals::of_square_loss(set, common, options)?;
         let mut b = Mat::zeros(duals.k.n(), duals.classes);
         let mut certificates = Vec::with_capacity(duals.classes);
@@ -96,7 +96,7 @@ impl Gepsvm {
         l: usize,
     ) -> Result<(Eigenpair, Vec<f64>), FitError> {
         let (similar, dissimilar) = Scheme::Ovr.sides(duals.y, l);
-        let block = principal_submatrix(k, &similar, self.delta);
+        let block = lower_submatrix(k, &similar, |_| self.delta);
         let factor = cholesky(block, self.delta, duals.par)?;
         let values = |weights: &[f64]| duals.k.times_vector(weights, duals.par);
         // `x` on the dissimilar samples and `-(S_pp)^-1 K_pq x` on the similar ones.
@@ -141,7 +141,6 @@ fn eliminated(duals: &Duals<'_>, l: usize) -> Result<(Eigenpair, Vec<f64>), FitE
 fn ratio_certificate(found: &Eigenpair, delta: f64) -> Certificate {
     let primal = delta / found.value.max(f64::MIN_POSITIVE);
     let dual = delta / (found.value + found.residual).max(f64::MIN_POSITIVE);
-    let (gap, otherwise) = (primal - dual, Termination::IterationLimit);
-    let termination = Termination::of(found.converged, otherwise, [primal, dual, gap]);
-    Certificate { primal, dual, gap, iterations: found.iterations, termination }
+    let termination = Termination::solved_or(Termination::IterationLimit, found.converged);
+    Certificate::new([primal, dual, primal - dual], found.iterations, termination)
 }

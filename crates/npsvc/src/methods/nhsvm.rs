@@ -13,10 +13,10 @@
 
 use faer::{Accum, Mat, MatRef, Par};
 
-use super::duals::{CommonOptions, cholesky, shifted_gram};
+use super::duals::{CommonParameters, cholesky, shifted_gram};
 use crate::algebra::{
     Cholesky, Matrix, OwnedMatrix, add_times_vector, column, column_mut, inner, lower_product,
-    mirror_lower, principal_submatrix, submatrix,
+    lower_submatrix, mirror_lower, submatrix,
 };
 use crate::params::{Range, method_parameters};
 use crate::solve::box_qp::{self, Term};
@@ -78,7 +78,7 @@ impl Method for Nhsvm {
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
         let (k, par) = (set.matrix(self.bias), options.par(set));
         let Shape { n, classes, .. } = set.shape();
         let mut b = Mat::zeros(n, classes);
@@ -114,7 +114,7 @@ struct Side {
 impl Side {
     fn new(k: Matrix<'_>, r: f64, index: Vec<usize>, par: Par) -> Result<Self, FitError> {
         let factor = match k {
-            Matrix::Full(k) => cholesky(principal_submatrix(k, &index, r), r, par)?,
+            Matrix::Full(k) => cholesky(lower_submatrix(k, &index, |_| r), r, par)?,
             Matrix::Factor(rows) => shifted_gram(rows, &index, r, par)?,
         };
         Ok(Self { index, factor })

@@ -12,7 +12,7 @@
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::check_graph;
-use super::duals::{CommonOptions, Duals, cholesky};
+use super::duals::{CommonParameters, Duals, cholesky};
 use super::reweighted;
 use crate::algebra::{
     Matrix, OwnedMatrix, add_scaled, column, column_mut, lower_product, solve_by_lu,
@@ -161,7 +161,7 @@ impl Dissimilarity {
 pub(crate) struct Family<'a> {
     pub similarity: Similarity,
     pub dissimilarity: Dissimilarity,
-    pub common: CommonOptions,
+    pub common: CommonParameters,
     /// Largest number of convex problems, for a concave similarity loss.
     pub max_iter: usize,
     /// Weight `mu` of the manifold term, and its graph.
@@ -173,7 +173,7 @@ impl Family<'_> {
     pub fn convex(
         similarity: Similarity,
         dissimilarity: Dissimilarity,
-        common: CommonOptions,
+        common: CommonParameters,
     ) -> Self {
         Self { similarity, dissimilarity, common, max_iter: 1, manifold: None }
     }
@@ -250,13 +250,9 @@ fn solve(
     if !family.similarity.is_convex() {
         return reweighted::solve(duals, family);
     }
-    let (n, classes) = (duals.k.n(), duals.classes);
-    let chain = options.chain.as_deref();
-    let starts = chain.and_then(|chain| chain.warm_start((0..classes).map(|_| n)));
     let [similar, dissimilar] = [family.similarity.term(0.0), family.dissimilarity.term()];
-    let start = |l: usize| starts.as_ref().map(|starts| starts[l].as_slice());
     let solutions = duals.solve_all(
-        start,
+        |l| options.warm_start(l, duals.k.n()),
         |_| 0.0,
         |_, _, is_similar| {
             if is_similar { similar } else { dissimilar }
@@ -265,9 +261,7 @@ fn solve(
     let certificate = |solution: &Solution| solution.certificate.scaled(family.common.r);
     let certificates = solutions.iter().map(certificate).collect();
     let b = coefficients(&solutions);
-    if let Some(chain) = &mut options.chain {
-        chain.solutions = solutions.into_iter().map(|solution| solution.x).collect();
-    }
+    options.keep_solutions(solutions.into_iter().map(|solution| solution.x).collect());
     (b, certificates)
 }
 
@@ -286,15 +280,12 @@ fn fit_eliminated(
     let (common, par) = (family.common, duals.par);
     let dissimilar = family.dissimilarity.term();
     let (n, classes) = (duals.k.n(), duals.classes);
-    let lengths = (0..classes).map(|l| (0..n).filter(|&i| !duals.is_similar(i, l)).count());
-    let chain = options.chain.as_deref();
-    let starts = chain.and_then(|chain| chain.warm_start(lengths));
     let mut b = Mat::zeros(n, classes);
     let (mut iterations, mut solutions) = (Vec::new(), Vec::new());
     for l in 0..classes {
         let dual = duals.reduced(l)?;
         let terms = vec![dissimilar.rescaled(common.r); dual.dissimilar.len()];
-        let start = starts.as_ref().map(|starts| starts[l].as_slice());
+        let start = options.warm_start(l, terms.len());
         let Solution { x, certificate, .. } =
             box_qp::solve(dual.matrix.view(), &terms, start, common.settings(par));
         let lambda = [x.iter().map(|x| common.r * x).collect()];
@@ -310,9 +301,7 @@ fn fit_eliminated(
         ..duals.certificate(l, dissimilar, column(b.as_ref(), l), column(values.as_ref(), l))
     });
     let certificates: Vec<Certificate> = certificates.collect();
-    if let Some(chain) = &mut options.chain {
-        chain.solutions = solutions;
-    }
+    options.keep_solutions(solutions);
     common.trained(b, values.as_ref(), certificates)
 }
 
@@ -336,7 +325,7 @@ fn deform(
     Ok(OwnedMatrix::Factor(rows))
 }
 
-/// Takes twice the memory of K besides K itself.
+/// Needs twice the memory of `K` in addition to `K` itself.
 fn deform_full(k: MatRef<'_, f64>, laplacian: &Laplacian, scale: f64, par: Par) -> Mat<f64> {
     let n = k.nrows();
     let mut system = Mat::zeros(n, n);

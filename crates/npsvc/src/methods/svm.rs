@@ -72,6 +72,22 @@ impl Method for Svm {
 
 impl Svm {
     /// Trains with another solver of the two-class problems.
+    ///
+    /// ```
+    /// use npsvc::ndarray::array;
+    /// use npsvc::solve::smo::StopRule;
+    /// use npsvc::{FitOptions, Kernel, Svm, TrainingSet};
+    ///
+    /// let x = array![[0.0], [1.0], [2.0]];
+    /// let set = TrainingSet::new(x, vec![0, 1, 2], &Kernel::default())?;
+    /// // A solver that stops after one step.
+    /// let stop = StopRule { tolerance: 1e-3, max_iter: 1 };
+    /// let trained =
+    ///     Svm::train_with(1.0, &set, &FitOptions::default(), |dual| Ok(dual.solve(stop)))?;
+    /// // One step for each of the three pairs of classes.
+    /// assert_eq!(trained.certificate.iterations, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn train_with(
         c: f64,
         set: &TrainingSet,

@@ -12,7 +12,7 @@
 //! [`super::nonparallel`] fits all of them. The robust manifold term of the original RMTBSVM is not in
 //! the paper: ours is Table 1's loss with the paper's graph Laplacian.
 
-use super::duals::CommonOptions;
+use super::duals::CommonParameters;
 use super::nonparallel::{Dissimilarity, Family, Nonparallel, Similarity};
 use crate::kernel::GraphOptions;
 use crate::params::{Range, method_parameters};
@@ -66,7 +66,7 @@ impl Nonparallel for Twsvm {
     };
 
     fn family(&self) -> Family<'_> {
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(Similarity::Square, Dissimilarity::Hinge { c: self.c }, common)
     }
 }
@@ -123,7 +123,7 @@ impl Nonparallel for Npsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Insensitive { c: self.c1, epsilon: self.epsilon };
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, common)
     }
 }
@@ -175,7 +175,7 @@ impl Nonparallel for Pintwsvm {
 
     fn family(&self) -> Family<'_> {
         let dissimilarity = Dissimilarity::Pinball { c: self.c, tau: self.tau };
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
         Family::convex(Similarity::Square, dissimilarity, common)
     }
 }
@@ -222,7 +222,7 @@ impl Nonparallel for Lstwsvm {
     };
 
     fn family(&self) -> Family<'_> {
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, LSTWSVM_TOLERANCE);
         Family::convex(Similarity::Square, Dissimilarity::Square { c: self.c }, common)
     }
 }
@@ -275,7 +275,7 @@ impl Nonparallel for Ctwsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Correntropy { gamma: self.gamma };
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
         Family {
             max_iter: self.max_iter,
             ..Family::convex(similarity, Dissimilarity::Hinge { c: self.c }, common)
@@ -337,7 +337,7 @@ impl Nonparallel for Rmtbsvm {
 
     fn family(&self) -> Family<'_> {
         let similarity = Similarity::Capped { at: self.epsilon };
-        let common = CommonOptions::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
         Family {
             max_iter: self.max_iter,
             manifold: Some((self.mu, &self.graph)),

@@ -11,7 +11,7 @@
 //! | samples | number of columns, a list of values row by row, a list of the rows of the training set they come from |
 //! | rule | a count (0 nearest, 1 farthest, 2 vote), the number of classes, a list of norms |
 //! | functions | a list of offsets, a list of coefficients, function by function |
-//! | representation | the same for `z`; both lists are empty if there is none |
+//! | representation | offsets and coefficients of `z`; both lists are empty if there is no representation |
 //! | certificate | a list with primal, dual and gap; the number of iterations; a count for the termination |
 //! | trace | a list of rows: iteration, primal, dual, gradient norm, manifold term, then the lists of objectives, tau and tau* |
 //! | 32 bytes | SHA-256 of all bytes before |
@@ -45,9 +45,10 @@ const TERMINATIONS: [Termination; 6] = [
 /// Why a model could not be loaded.
 ///
 /// ```
-/// use npsvc::Model;
+/// use npsvc::{LoadError, Model};
 ///
 /// let error = Model::load(&b"some text"[..]).unwrap_err();
+/// assert!(matches!(error, LoadError::NotAModel));
 /// assert_eq!(error.to_string(), "this is not a model of npsvc");
 /// ```
 #[derive(Debug, thiserror::Error)]

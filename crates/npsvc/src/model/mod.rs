@@ -249,7 +249,7 @@ pub struct Representation {
 impl Model {
     pub(crate) fn new(trained: Trained, set: &TrainingSet, par: Par) -> Self {
         let Trained { mut machine, certificate, trace, mut representation } = trained;
-        if let Some(factor) = set.pivoted() {
+        if let Some(factor) = set.factor() {
             let move_to_pivots = |b: &mut Mat<f64>| *b = factor.on_pivots(b.as_ref(), par);
             move_to_pivots(&mut machine.coefficients);
             if let Some(representation) = &mut representation {

@@ -6,6 +6,16 @@ use faer::{Mat, Par};
 use crate::algebra::{add_scaled, column, inner, symmetric_eigen};
 
 /// An eigenpair and its error bound.
+///
+/// ```
+/// use npsvc::solve::lanczos::{Eigenpair, largest};
+///
+/// let apply = |x: &[f64]| x.iter().enumerate().map(|(i, x)| i as f64 * x).collect();
+/// let Eigenpair { value, residual, iterations, .. } = largest(5, 1e-9, apply);
+/// assert!((value - 4.0).abs() <= residual.max(1e-12));
+/// // After five steps the basis spans the whole space.
+/// assert!(iterations <= 5);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Eigenpair {
     /// The eigenvalue.
@@ -103,7 +113,7 @@ fn top_of_tridiagonal(alphas: &[f64], betas: &[f64]) -> (f64, Vec<f64>) {
     });
     match symmetric_eigen(t.as_ref(), Par::Seq) {
         Some((values, vectors)) => (values[m - 1], column(vectors.as_ref(), m - 1).to_vec()),
-        // Entries are not finite. The caller sees this by the residual.
+        // Entries are not finite. The residual is then NaN, which the caller checks.
         None => (f64::NAN, vec![f64::NAN; m]),
     }
 }

@@ -45,11 +45,13 @@ pub fn solve(
         let next = best_edge(g, &tau, &gradient).filter(|_| !converged && !is_limit);
         let Some((from, to, amount)) = next else {
             let primal = objective(&tau, &gradient, h);
-            let dual = primal - gap;
-            let otherwise =
-                if is_limit { Termination::IterationLimit } else { Termination::Stalled };
-            let termination = Termination::of(converged, otherwise, [primal, dual, gap]);
-            let certificate = Certificate { primal, dual, gap, iterations, termination };
+            let termination = match (converged, is_limit) {
+                (true, _) => Termination::Solved,
+                (false, true) => Termination::IterationLimit,
+                (false, false) => Termination::Stalled,
+            };
+            let certificate =
+                Certificate::new([primal, primal - gap, gap], iterations, termination);
             // The mass of several steps adds up to one only up to rounding.
             if let Some(only) = single(&tau) {
                 tau[only] = 1.0;

@@ -46,6 +46,23 @@ impl Frame {
     }
 
     /// As [`Self::nearest`], where `mtk = mt K` is known.
+    ///
+    /// ```
+    /// use npsvc::algebra::Matrix;
+    /// use npsvc::faer::{Par, mat};
+    /// use npsvc::solve::stiefel::Frame;
+    ///
+    /// let k = mat![[1.0, 0.0], [0.0, 4.0]];
+    /// let k = Matrix::Full(k.as_ref());
+    /// let (mt, mtk) = (mat![[3.0, 0.0]], mat![[3.0, 0.0]]);
+    /// let first = Frame::nearest_to_known(mt.as_ref(), mtk.as_ref(), k, Par::Seq);
+    /// let mut second = Frame::nearest(mat![[0.0, 3.0]].as_ref(), k, Par::Seq);
+    /// // Two orthogonal frames of one dimension, at the distance of two orthogonal unit vectors.
+    /// assert!((first.distance(&second) - 2.0_f64.sqrt()).abs() < 1e-12);
+    /// assert!((second.largest_coefficients() - 0.25).abs() < 1e-12);
+    /// second.set_nearest(mt.as_ref(), mtk.as_ref(), k, Par::Seq);
+    /// assert_eq!(first, second);
+    /// ```
     pub fn nearest_to_known(
         mt: MatRef<'_, f64>,
         mtk: MatRef<'_, f64>,

@@ -90,7 +90,7 @@ impl Program {
         best
     }
 
-    /// Box, image and certificate of a solution are what they say.
+    /// Asserts that `x` is in the box, that `y = Q x`, and that the certificate is right.
     fn check(&self, solution: &Solution) {
         let Solution { x, y, certificate } = solution;
         assert_eq!(certificate.termination, Termination::Solved, "{certificate:?}");

@@ -55,7 +55,7 @@ impl Reference {
         cases
     }
 
-    /// Fits with parameters as a spec has them.
+    /// Fits with parameters in the form of a spec.
     fn fit<M: Method + DeserializeOwned>(&self, parameters: &Value) -> (M, Trained<'_>) {
         let method: M = serde_json::from_value(parameters.clone()).unwrap();
         let model = method.fit(&self.set, FitOptions::default()).unwrap();
@@ -117,12 +117,12 @@ impl Trained<'_> {
         &self,
         scheme: Scheme,
         l: usize,
-        near: impl Fn(f64) -> f64,
-        far: impl Fn(f64) -> f64,
+        similar: impl Fn(f64) -> f64,
+        dissimilar: impl Fn(f64) -> f64,
     ) -> f64 {
-        let is_near = |class: usize| (class == l) == (scheme == Scheme::Ovr);
+        let is_similar = |class: usize| (class == l) == (scheme == Scheme::Ovr);
         (self.values(l).into_iter().zip(self.set.y()))
-            .map(|(f, &class)| if is_near(class) { near(f) } else { far(f) })
+            .map(|(f, &class)| if is_similar(class) { similar(f) } else { dissimilar(f) })
             .sum()
     }
 
@@ -152,7 +152,7 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, name: &Value) {
     }
 }
 
-/// Every step of a reweighted method, by fits with one, two, ... reweightings, then the answer.
+/// Checks every step of a reweighted method by fits with one, two, ... reweightings, then the result.
 fn check_reweighted<M: Method + Default + DeserializeOwned>(
     objective: impl Fn(&M, &Trained, usize) -> f64,
 ) {
@@ -181,27 +181,28 @@ fn check_reweighted<M: Method + Default + DeserializeOwned>(
 #[test]
 fn ctwsvm() {
     check_reweighted(|method: &Ctwsvm, trained, l| {
-        let near = |f: f64| 1.0 - (-method.gamma * f.abs()).exp();
-        let far = |f: f64| method.c * hinge(f);
-        0.5 * method.r * trained.squared_norm(l) + trained.losses(method.scheme, l, near, far)
+        let similar = |f: f64| 1.0 - (-method.gamma * f.abs()).exp();
+        let dissimilar = |f: f64| method.c * hinge(f);
+        0.5 * method.r * trained.squared_norm(l)
+            + trained.losses(method.scheme, l, similar, dissimilar)
     });
 }
 
 #[test]
 fn rmtbsvm() {
     check_reweighted(|method: &Rmtbsvm, trained, l| {
-        let near = |f: f64| f.abs().min(method.epsilon);
-        let far = |f: f64| method.c * hinge(f);
+        let similar = |f: f64| f.abs().min(method.epsilon);
+        let dissimilar = |f: f64| method.c * hinge(f);
         let f = trained.values(l);
         let laplacian = Laplacian::new(trained.set.x(), &method.graph, Par::Seq);
-        let bent = laplacian.times_vector(&f);
-        let manifold: f64 = f.iter().zip(&bent).map(|(f, bent)| f * bent).sum();
+        let laplacian_f = laplacian.times_vector(&f);
+        let manifold: f64 = f.iter().zip(&laplacian_f).map(|(f, lf)| f * lf).sum();
         0.5 * (method.r * trained.squared_norm(l) + method.mu * manifold)
-            + trained.losses(method.scheme, l, near, far)
+            + trained.losses(method.scheme, l, similar, dissimilar)
     });
 }
 
-/// A machine has one function of each pair: `f` under ovr, `h` under rvo.
+/// A model has one function of each pair: `f` under ovr, `h` under rvo.
 #[test]
 fn nhsvm() {
     let reference = Reference::load("nhsvm");
@@ -212,7 +213,7 @@ fn nhsvm() {
             parameters["scheme"] = json!(scheme);
             reference.fit::<Nhsvm>(&parameters)
         };
-        let ((method, near), (_, far)) = (fit("ovr"), fit("rvo"));
+        let ((method, ovr), (_, rvo)) = (fit("ovr"), fit("rvo"));
         let objective = |l: usize| {
             let loss = |((f, h), &class): ((f64, f64), &usize)| {
                 if class == l {
@@ -221,13 +222,13 @@ fn nhsvm() {
                     0.5 * h * h + method.c * hinge(f - h)
                 }
             };
-            let pairs = near.values(l).into_iter().zip(far.values(l));
-            0.5 * method.r * (near.squared_norm(l) + far.squared_norm(l))
+            let pairs = ovr.values(l).into_iter().zip(rvo.values(l));
+            0.5 * method.r * (ovr.squared_norm(l) + rvo.squared_norm(l))
                 + pairs.zip(reference.set.y()).map(loss).sum::<f64>()
         };
         let found: Vec<f64> = (0..10).map(objective).collect();
         let is_ovr = case["parameters"]["scheme"] == "ovr";
-        let trained = if is_ovr { near } else { far };
+        let trained = if is_ovr { ovr } else { rvo };
         trained.check_objectives(&found, &case["objective_by_class"], &case["parameters"]);
         assert!(trained.model.certificate().converged());
         reference.check_answer(case, &trained, &[1.0; 10]);
@@ -244,9 +245,9 @@ fn gepsvm() {
         let square = |f: f64| f * f;
         let zero = |_: f64| 0.0;
         let ratio = |l: usize| {
-            let near = trained.losses(method.scheme, l, square, zero);
-            let far = trained.losses(method.scheme, l, zero, square);
-            (near + method.delta * trained.squared_norm(l)) / far
+            let similar = trained.losses(method.scheme, l, square, zero);
+            let dissimilar = trained.losses(method.scheme, l, zero, square);
+            (similar + method.delta * trained.squared_norm(l)) / dissimilar
         };
         let found: Vec<f64> = (0..10).map(ratio).collect();
         trained.check_objectives(&found, &case["objective_by_class"], &case["parameters"]);

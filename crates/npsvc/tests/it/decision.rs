@@ -100,7 +100,7 @@ fn a_circle_of_three_votes_goes_to_the_lowest_class() {
     let rows = array![[0.1, -9.0, 0.1], [0.1, -0.1, 0.1], [9.0, -0.1, 0.1]];
     assert_eq!(assert_agree("circle", &votes(3), &rows), [0, 0, 0]);
     let decision = votes(3).decision(rows.view()).unwrap();
-    // In the first row, 2 has the largest confidence and lends its value to 0.
+    // In the first row, class 2 has the largest confidence, so classes 0 and 2 swap their values.
     assert!(decision[[0, 0]] > decision[[0, 1]] && decision[[0, 1]] > decision[[0, 2]]);
     let sums =
         [0.1 - 9.0, 0.1 - 0.1, 9.0 - 0.1].map(|sum: f64| 1.0 + sum / (3.0 * (sum.abs() + 1.0)));

@@ -1,4 +1,4 @@
-//! The crate stays a library: none of the harness's dependencies is among its own.
+//! The crate has none of the dependencies that only a program needs.
 
 use std::process::Command;
 

@@ -1,5 +1,6 @@
-//! A pivoted factor of the kernel matrix serves every nonparallel method. Of full rank, it
-//! leads where the matrix leads; of low rank, it gives its error and predicts from its pivots.
+//! Every nonparallel method works with a pivoted factor of the kernel matrix. A factor of full rank gives
+//! the functions that the matrix gives. A factor of low rank reports its error and predicts from its
+//! pivots.
 
 use faer::Mat;
 use npsvc::{Kernel, Storage};
@@ -35,7 +36,7 @@ fn a_factor_of_full_rank_leads_where_the_matrix_leads() {
                 params["bias"] = json!(bias);
                 entry.set_accuracy(&mut params, 1e-9);
                 if name == "k-npsvcpp" {
-                    // The frame starts at random coefficients of the samples, the same for both.
+                    // The first frame has the same random coefficients with both storages.
                     params["max_iter"] = json!(3);
                 }
                 let [one, other] = [&full, &factored].map(|set| {
@@ -61,14 +62,14 @@ fn a_factor_of_low_rank_predicts_from_its_pivots() {
     let digits = Digits::load();
     let low = digits.stored(&Kernel::default(), pivoted(Some(80), 0.0));
     let factor = low.factor().unwrap();
-    assert_eq!(factor.rank, 80);
-    assert!(factor.error > 1e-4 && factor.error < 0.2, "{factor:?}");
+    assert_eq!(factor.rank(), 80);
+    assert!(factor.error() > 1e-4 && factor.error() < 0.2, "{}", factor.error());
     for Entry { name, .. } in nonparallel() {
         let model = fit(name, &json!({"scheme": "rvo"}), &low, SEED);
         assert_eq!(model.machine().coefficients.nrows(), 80, "{name}");
         assert_eq!(model.support().len(), 80, "{name}");
         assert!(model.certificate().gap >= 0.0, "{name}");
-        // On the training samples, the model must give what it was trained to give there.
+        // The model was trained to predict these labels.
         let predicted = model.predict(digits.x_train.view()).unwrap();
         let right = predicted.iter().zip(&digits.y_train).filter(|(a, b)| a == b).count();
         assert!(right > 270, "{name}: {right} of 300");
@@ -82,7 +83,7 @@ fn the_factor_of_a_linear_kernel_is_exact_at_the_number_of_features() {
     digits.x_test /= 16.0;
     let full = digits.stored(&Kernel::Linear, FULL);
     let factored = digits.stored(&Kernel::Linear, pivoted(None, 1e-12));
-    assert!(factored.factor().unwrap().rank <= 64);
+    assert!(factored.factor().unwrap().rank() <= 64);
     for name in ["twsvm", "npsvm"] {
         let params = json!({"scheme": "ovr", "tolerance": 1e-9});
         let [one, other] = [&full, &factored].map(|set| {

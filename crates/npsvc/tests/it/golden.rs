@@ -1,9 +1,10 @@
-//! Golden values of a rebuild: the same numbers to the last bit.
+//! Every fit gives the recorded numbers, to the last bit.
 //!
-//! `tests/golden/bits.json` holds a hash of the coefficients, offsets and certificate of every method, scheme, storage
-//! and bias, and of a sweep of six points each, with the objective, the gap and the processor's instructions it was
-//! computed with. On a processor with the same instructions the hashes must be equal; elsewhere rounding differs, and
-//! the objectives must agree within their gaps. `NPSVCPP_ACCEPT=1` writes the file again.
+//! `tests/golden/bits.json` has an entry for every method with each scheme, storage and bias, and entries for sweeps of
+//! six points. An entry holds the objective, the gap, and a hash of the coefficients, the offsets and the certificate.
+//! The file also names the instructions of the processor that computed it. On a processor with the same instructions,
+//! the hashes must be equal. Elsewhere rounding differs, so the objectives must agree within their gaps.
+//! `NPSVCPP_ACCEPT=1` writes the file again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::digits::Digits;
 use super::support::{Entry, fit, method, methods, pivoted};
 
-/// What is kept of a fit.
+/// The record of a fit.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Golden {
     hash: String,
@@ -27,7 +28,7 @@ struct Golden {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct File {
-    /// What faer and our own loops choose their instructions by.
+    /// The features by which faer and our own loops choose their instructions.
     cpu: String,
     fits: BTreeMap<String, Golden>,
 }

@@ -1,5 +1,6 @@
-//! The convex nonparallel methods reach Clarabel's optima, summed over the classes, and its
-//! predictions. No class can be better than its optimum, so the excess of the sum bounds that of each.
+//! The convex nonparallel methods reach Clarabel's optima, summed over the classes, and give its
+//! predictions. No class can be better than its optimum, so the excess of the sum bounds the excess of
+//! every class.
 
 use npsvc::{FitOptions, Lstwsvm, Method, Model, Npsvm, Pintwsvm, Scheme, TrainingSet, Twsvm};
 use serde_json::Value;

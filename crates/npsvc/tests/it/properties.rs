@@ -71,7 +71,7 @@ proptest! {
         let set = samples.set(&Kernel::default());
         let moved = samples.reordered(&order).set(&Kernel::default());
         for (name, params) in accurate() {
-            // Its random start belongs to the samples, see its own tests.
+            // Its random start depends on the order of the samples, see its own tests.
             if name == "k-npsvcpp" {
                 continue;
             }
@@ -84,9 +84,8 @@ proptest! {
 
     /// With two classes, the rest of one class is the other one. So hyperplane 0 of `rvo`, close to
     /// the rest of class 0, is hyperplane 1 of `ovr`, close to class 1, and the other way round: equal
-    /// functions, equal norms, equal total objective. `ovr` predicts the class whose hyperplane is
-    /// nearest, `rvo` the class whose hyperplane is farthest, that is not the nearest of the two: the
-    /// same class, for a tie too.
+    /// functions, equal norms, equal total objective. Both schemes predict the same class: the nearest
+    /// of two hyperplanes under `ovr` belongs to the class whose hyperplane is farthest under `rvo`.
     #[test]
     fn two_classes_make_both_schemes_one(samples in samples(2..3_usize), bias in any::<bool>()) {
         let set = samples.set(&Kernel::default());
@@ -122,8 +121,8 @@ proptest! {
         }
     }
 
-    /// The Gaussian kernel knows distances only: features far from zero, or the same for all samples,
-    /// change nothing. Distances used to drown in the rounding of large squares.
+    /// The Gaussian kernel depends on distances only. So nothing changes if the samples move far from zero,
+    /// or if they get a feature that is equal for all of them. Distances used to drown in the rounding of large squares.
     #[test]
     fn the_origin_does_not_matter(samples in samples(2..4_usize), shift in 1e6..1e8_f64) {
         let mut far = samples.clone();
@@ -159,7 +158,7 @@ proptest! {
     }
 }
 
-/// What may go wrong with a problem that gives a method no chance; anything else is a bug.
+/// Accepts the documented errors of problems that cannot be solved. Any other error is a bug.
 fn assert_documented(name: &str, error: &FitError) {
     let documented = matches!(
         error,
@@ -172,7 +171,7 @@ fn assert_documented(name: &str, error: &FitError) {
     assert!(documented, "{name}: {error}");
 }
 
-/// An answer that predicts, or an error that says why there is none.
+/// The fit ends with a model that predicts, or with a documented error.
 fn assert_ends(name: &str, params: &Value, samples: &Samples, set: &TrainingSet) {
     let title = format!("{name} {params} on {:?}", set.kernel());
     match method(name, params).fit(set, FitOptions::seeded(Seed::root(3))) {
@@ -187,7 +186,7 @@ fn assert_ends(name: &str, params: &Value, samples: &Samples, set: &TrainingSet)
     }
 }
 
-/// Parameters from tiny to huge, those that a method has.
+/// Tiny and huge values of the parameters that a method has.
 fn extremes() -> Vec<(&'static str, Value)> {
     let mut all = Vec::new();
     for entry in methods() {
@@ -211,7 +210,7 @@ fn extremes() -> Vec<(&'static str, Value)> {
     all
 }
 
-/// Problems that leave little to work with.
+/// Degenerate problems: repeated, equal and indistinguishable samples, constant, tiny and huge features.
 fn degenerate(samples: &Samples) -> Vec<Samples> {
     let n = samples.y.len();
     let with = |x: Array2<f64>| Samples { x, ..samples.clone() };

@@ -1,4 +1,4 @@
-//! Small random problems, and the question whether two models predict alike.
+//! Small random problems, and the comparison of two models' predictions.
 
 use std::ops::Range;
 
@@ -90,7 +90,7 @@ pub fn expand(cross: MatRef<'_, f64>, machine: &KernelMachine) -> Mat<f64> {
     Mat::from_fn(f.nrows(), f.ncols(), |i, l| f[(i, l)] + machine.offsets[l])
 }
 
-/// A model and the rows it is asked about.
+/// A model and the rows that it predicts.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub set: &'a TrainingSet,
@@ -99,7 +99,7 @@ pub struct Asked<'a> {
 }
 
 /// The class that the rule chooses from function values, and how far it is from another class.
-/// Votes turn over where a function changes its sign, and their class is not computed here.
+/// A vote changes where a function changes its sign. The class of votes is not computed here.
 fn winner_and_margin(rule: &Rule, values: &Mat<f64>, i: usize) -> (Option<usize>, f64) {
     let (sign, norms) = match rule {
         Rule::Nearest { norms } => (1.0, norms),

@@ -1,5 +1,5 @@
-//! Fits of a sweep share their work (factors, graph, solutions to start from) and still
-//! give the numbers they would give by themselves.
+//! Fits of a sweep share factors, the graph and starting solutions. They give the same numbers as fits
+//! that share nothing.
 
 use npsvc::{Chain, FitOptions, Method, Model, Rmtbsvm, Seed, Sweep, TrainingSet};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::support::{fit, method};
 
 const SEED: u64 = 3;
 
-/// Fits in a chain, and alone on a new set.
+/// Fits each point twice: in a chain, and alone on a new set.
 struct Both<'a> {
     digits: &'a Digits,
     set: &'a TrainingSet,
@@ -80,7 +80,7 @@ fn fits_along_gamma_share_their_iterations_to_the_bit() {
     let sweep = set.sweep();
     let mut both = Both::new(&digits, &set, &sweep);
     for scheme in ["ovr", "rvo"] {
-        // The same iterations, fewer, more, other ones, and the first again.
+        // Values of gamma with the same iterations, fewer, more and others, then the first value again.
         for (gamma, tau_momentum, max_iter) in [
             (0.0, 1.0, 4),
             (4.0, 1.0, 4),
@@ -125,7 +125,7 @@ fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
         };
         let (largest, ..) = along_c(1000.0);
         let (large, alone, [one, other]) = along_c(100.0);
-        // One fit for both, and the one that would have been made.
+        // Both points have one fit, and it equals a fit alone.
         assert_eq!(large.trace(), largest.trace());
         let primal = alone.certificate().primal;
         assert!((large.certificate().primal - primal).abs() < within * primal);
@@ -135,7 +135,7 @@ fn a_bound_that_no_multiplier_comes_near_changes_nothing() {
         let (small, alone, _) = along_c(0.01);
         assert_eq!(small.trace(), alone.trace());
         assert!(small.certificate().primal < 0.9 * largest.certificate().primal);
-        // Back up, the fits below say nothing about a larger bound.
+        // The fit of the smaller `c` proves nothing about a larger one.
         let (again, alone, _) = along_c(0.1);
         assert_eq!(again.trace(), alone.trace());
     }

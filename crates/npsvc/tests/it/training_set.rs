@@ -1,4 +1,4 @@
-//! What fits on one training set share does not change their numbers.
+//! Sharing a training set does not change the numbers of its fits.
 
 use npsvc::{AnyMethod, Kernel, Method, Model, Seed, Storage, TrainingSet};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ proptest! {
             let stored = |set: TrainingSet| set.with_storage(storage).unwrap();
             let mut set = stored(samples.set(&Kernel::Linear));
             for kernel in &kernels {
-                // The set before has been used, so its graphs are there to be shared.
+                // The old set has been used, so there are graphs to share.
                 fit("rmtbsvm", &json!({}), &set, 1);
                 set = set.with_kernel(kernel).unwrap();
                 let new = stored(samples.set(kernel));

@@ -8,8 +8,10 @@ kernel value. Hyperplane l is close to its `similar` samples and far from the ot
 To make the reference files again, from the root of the repository:
 
     python3 -m venv /tmp/references
-    /tmp/references/bin/pip install -r tests/reference/requirements.txt
-    for method in rmtbsvm ctwsvm nhsvm gepsvm; do /tmp/references/bin/python -B tests/reference/$method.py; done
+    /tmp/references/bin/pip install -r crates/npsvc/tests/reference/requirements.txt
+    for method in rmtbsvm ctwsvm nhsvm gepsvm; do
+        /tmp/references/bin/python -B crates/npsvc/tests/reference/$method.py
+    done
 
 This takes about a minute.
 """

@@ -13,7 +13,7 @@ use super::p_step::{PStep, WithProduct};
 use super::u_step::{Hyperplanes, UStep, UStepInput};
 use super::{KNpsvcpp, Start};
 use crate::algebra::{
-    Matrix, add_product, add_scaled, column, column_mut, columns, inner, product,
+    Matrix, add_product, add_scaled, column, column_mut, columns, inner, product, quadratic_form,
 };
 use crate::method::Iteration;
 use crate::methods::duals::{Duals, column_sums};
@@ -25,7 +25,7 @@ use crate::{Certificate, FitError, FitOptions, Termination, TraceRow, Trained, T
 /// Accuracy of the tau-step, which is cheap.
 const TAU_TOLERANCE: f64 = 1e-12;
 
-/// Trains from `start`. In a chain, iterations and fits that an earlier fit has in common are reused.
+/// Trains from `start`. In a chain, iterations and fits that an earlier fit already computed are reused.
 pub(super) fn train(
     parameters: &KNpsvcpp,
     set: &TrainingSet,
@@ -102,7 +102,7 @@ fn iterate(
         return Err(FitError::NotFinite);
     };
     let certificate = Certificate {
-        termination: Termination::of(converged, Termination::IterationLimit, [row.primal; 3]),
+        termination: Termination::solved_or(Termination::IterationLimit, converged),
         ..row.certificate()
     };
     let machine = algorithm.machine(&theta, &frame)?;
@@ -113,7 +113,7 @@ fn iterate(
     Ok((Trained { machine, certificate, trace, representation }, largest))
 }
 
-/// The variables `U`, `V` and `P` of one iteration, and what the weights are chosen by.
+/// The variables `U`, `V` and `P` of one iteration, and the numbers that decide the next weights.
 pub(super) struct Theta {
     pub frame: Frame,
     /// `V`, d x K.
@@ -264,7 +264,7 @@ impl<'a> Algorithm<'a> {
             iteration,
             primal: objectives.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             dual: objectives.iter().zip(&tau).map(|(j, tau)| tau * j).sum(),
-            gradient_norm: quadratic(gram, &tau_star).max(0.0).sqrt(),
+            gradient_norm: quadratic_form(gram, &tau_star).max(0.0).sqrt(),
             objectives: objectives.clone(),
             tau,
             tau_star,
@@ -316,9 +316,9 @@ impl<'a> Algorithm<'a> {
 }
 
 impl KNpsvcpp {
-    /// Gap, gradient and change of the objective are all small. The change matters because the
-    /// objectives grow with the number of samples and the gradient in `P` does not: a gradient that is
-    /// small compared with them means little.
+    /// Whether gap, gradient and change of the objective are all small. A small gradient alone means
+    /// little: it is compared with the objectives, which grow with the number of samples, and the
+    /// gradient in `P` does not.
     fn is_stationary(&self, row: &TraceRow, last: Option<&TraceRow>) -> bool {
         let limit = self.tolerance * row.primal.abs();
         let is_unchanged = last.is_some_and(|last| (last.primal - row.primal).abs() <= limit);
@@ -381,8 +381,4 @@ impl Manifold {
         times *= faer::Scale(self.mu);
         times
     }
-}
-
-fn quadratic(g: MatRef<'_, f64>, tau: &[f64]) -> f64 {
-    (0..tau.len()).map(|i| tau[i] * (0..tau.len()).map(|j| g[(i, j)] * tau[j]).sum::<f64>()).sum()
 }

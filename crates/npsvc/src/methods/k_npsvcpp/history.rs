@@ -1,15 +1,14 @@
-//! What fits of a chain reuse along `gamma` and along `c`.
+//! What the fits of a chain reuse if only `gamma` or `c` changes.
 //!
 //! `gamma` only affects the tau-step. If that puts all weight on the class with the largest objective,
 //! as it mostly does, every larger `gamma` gives the same weights. Two fits that agree in everything
 //! else then have the same iterations, to the bit, until their weights differ. Only the first fit has
 //! to compute them.
 //!
-//! `c` only affects the u-step, as the bound of its multipliers. If all multipliers stay below a
-//! smaller `c`, that `c` bounds nothing either: a solution in the larger box that lies in the smaller
-//! one is the solution there, with the same dual objective and a primal one that is not larger. If all
-//! QPs of such a fit were solved, it is also the fit of the smaller `c`, within the tolerance of the
-//! QPs.
+//! `c` only affects the u-step, as the upper bound of its multipliers. Suppose that all multipliers stay
+//! below a smaller `c`. Then the solution also lies in the smaller box, and it is the solution there: the
+//! dual objective is the same, and the primal one is not larger. If all QPs of such a fit were solved, it
+//! is also the fit of the smaller `c`, within the tolerance of the QPs.
 
 use std::sync::Arc;
 
@@ -41,7 +40,7 @@ impl PastIteration {
 
 /// A finished fit, kept for smaller `c`.
 struct FinishedFit {
-    options: KNpsvcpp,
+    parameters: KNpsvcpp,
     /// The largest multiplier of all its iterations.
     largest: f64,
     trained: Trained,
@@ -49,8 +48,8 @@ struct FinishedFit {
 
 /// The iterations of the last fit of a chain, and finished fits.
 pub(crate) struct History {
-    /// The options without those that only affect the weights and the end.
-    options: KNpsvcpp,
+    /// The parameters without those that only affect the weights and the end.
+    parameters: KNpsvcpp,
     start: Arc<Start>,
     iterations: Vec<PastIteration>,
     finished: Vec<FinishedFit>,
@@ -58,14 +57,15 @@ pub(crate) struct History {
 
 impl History {
     /// Continues `last`, the history of the last fit, if it began at the same point.
-    pub fn new(last: Option<Self>, options: &KNpsvcpp, start: &Arc<Start>) -> Self {
+    pub fn new(last: Option<Self>, parameters: &KNpsvcpp, start: &Arc<Start>) -> Self {
         let KNpsvcpp { gamma, tau_momentum, max_iter, tolerance, .. } = KNpsvcpp::default();
-        let options = KNpsvcpp { gamma, tau_momentum, max_iter, tolerance, ..options.clone() };
+        let parameters =
+            KNpsvcpp { gamma, tau_momentum, max_iter, tolerance, ..parameters.clone() };
         let last = last.filter(|last| *last.start == **start);
         match last {
-            Some(last) if last.options == options => last,
+            Some(last) if last.parameters == parameters => last,
             last => Self {
-                options,
+                parameters,
                 start: start.clone(),
                 iterations: Vec::new(),
                 finished: last.map_or_else(Vec::new, |last| last.finished),
@@ -73,24 +73,24 @@ impl History {
         }
     }
 
-    /// The fit with these options, if a fit with a larger `c` turned out to be the same.
-    pub fn finished(&self, options: &KNpsvcpp) -> Option<&Trained> {
+    /// The fit with these parameters, if a fit with a larger `c` turned out to be the same.
+    pub fn finished(&self, parameters: &KNpsvcpp) -> Option<&Trained> {
         let serves = |fit: &&FinishedFit| {
-            let KNpsvcpp { c, .. } = fit.options;
-            let are_alike = fit.options == KNpsvcpp { c, ..options.clone() };
-            are_alike && fit.largest <= options.c && options.c <= c
+            let KNpsvcpp { c, .. } = fit.parameters;
+            let are_alike = fit.parameters == KNpsvcpp { c, ..parameters.clone() };
+            are_alike && fit.largest <= parameters.c && parameters.c <= c
         };
         self.finished.iter().find(serves).map(|fit| &fit.trained)
     }
 
     /// Keeps a fit whose multipliers were all at most `largest`, if `c` did not bound them.
-    pub fn finish(&mut self, options: &KNpsvcpp, largest: f64, trained: &Trained) {
+    pub fn finish(&mut self, parameters: &KNpsvcpp, largest: f64, trained: &Trained) {
         let Start { frame, v } = &*self.start;
         let numbers = frame.at.ncols() * (frame.d() + v.ncols());
         let bytes = (self.finished.len() + 1) * numbers * size_of::<f64>();
-        if largest < options.c && bytes <= MOST_BYTES {
-            let (options, trained) = (options.clone(), trained.clone());
-            self.finished.push(FinishedFit { options, largest, trained });
+        if largest < parameters.c && bytes <= MOST_BYTES {
+            let (parameters, trained) = (parameters.clone(), trained.clone());
+            self.finished.push(FinishedFit { parameters, largest, trained });
         }
     }
 }

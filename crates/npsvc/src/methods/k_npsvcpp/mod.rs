@@ -27,7 +27,7 @@ pub use dimension::Dimension;
 pub(crate) use history::History;
 
 use super::check_graph;
-use super::duals::CommonOptions;
+use super::duals::CommonParameters;
 use crate::kernel::GraphOptions;
 use crate::memo::Memo;
 use crate::params::{Range, Ranges, method_parameters};
@@ -134,8 +134,8 @@ impl Start {
 }
 
 impl KNpsvcpp {
-    fn common(&self) -> CommonOptions {
-        CommonOptions::new(self.r1, self.scheme, self.bias, self.qp_tolerance)
+    fn common(&self) -> CommonParameters {
+        CommonParameters::new(self.r1, self.scheme, self.bias, self.qp_tolerance)
     }
 
     fn check_dimension(&self, shape: Shape) -> Result<(), BadParameter> {

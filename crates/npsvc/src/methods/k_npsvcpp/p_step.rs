@@ -49,11 +49,11 @@ impl WithProduct {
 }
 
 impl<'a> PStep<'a> {
-    pub fn new(options: &'a KNpsvcpp, set: &'a TrainingSet, d: usize, par: Par) -> Self {
-        let k = set.matrix(options.bias);
-        let laplacian = set.laplacian(&options.graph, par);
-        let sigma_max = if options.mu > 0.0 {
-            let key = (options.graph.clone(), options.bias);
+    pub fn new(parameters: &'a KNpsvcpp, set: &'a TrainingSet, d: usize, par: Par) -> Self {
+        let k = set.matrix(parameters.bias);
+        let laplacian = set.laplacian(&parameters.graph, par);
+        let sigma_max = if parameters.mu > 0.0 {
+            let key = (parameters.graph.clone(), parameters.bias);
             *set.largest_eigenvalues().get(key, || sigma_max(k, &laplacian, par))
         } else {
             0.0
@@ -62,9 +62,9 @@ impl<'a> PStep<'a> {
         Self {
             k,
             laplacian,
-            gpi: &options.gpi,
-            mu: options.mu,
-            sigma: options.gpi.shift + options.mu * sigma_max,
+            gpi: &parameters.gpi,
+            mu: parameters.mu,
+            sigma: parameters.gpi.shift + parameters.mu * sigma_max,
             par,
             atkl: zeros(),
             next: Frame { at: Mat::zeros(d, k.n()), atk: Mat::zeros(d, k.n()) },

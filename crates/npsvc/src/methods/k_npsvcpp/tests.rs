@@ -114,7 +114,7 @@ fn one_versus_rest_follows_the_authors_program() {
 proptest! {
     #![proptest_config(cases(24))]
 
-    /// The random start belongs to the samples, so it is moved along with them.
+    /// The random start has one coefficient per sample, so it is permuted with the samples.
     #[test]
     fn the_order_of_samples_does_not_matter(
         samples in samples(2..4_usize),

@@ -24,7 +24,7 @@ use faer::{Mat, MatRef, Par};
 
 use super::Term;
 use super::iterate::Iterate;
-use crate::algebra::{Cholesky, add_scaled, add_times_vector, column, principal_submatrix};
+use crate::algebra::{Cholesky, add_scaled, add_times_vector, column, lower_submatrix};
 
 /// Weight of the first stage, relative to the mean diagonal of Q: in general, if few coordinates are
 /// fixed, and from the solution of a similar problem.
@@ -122,12 +122,7 @@ pub(super) struct SharedInverse {
 impl SharedInverse {
     /// `None` if the shift is too small for the matrix to be positive definite in floating point.
     pub fn new(q: MatRef<'_, f64>, shift: f64, par: Par) -> Option<Self> {
-        let mut shifted = q.to_owned();
-        for i in 0..shifted.nrows() {
-            shifted[(i, i)] += shift;
-        }
-        let inverse = Cholesky::new(shifted, par).ok()?.into_inverse();
-        Some(Self { inverse, shift })
+        Some(Self { inverse: Cholesky::shifted_inverse(q, shift, par).ok()?, shift })
     }
 }
 
@@ -309,12 +304,11 @@ impl FreeSystem<'_> {
         }
         let mut step = vec![0.0; n];
         add_times_vector(&mut step, 1.0, r, &right, par);
-        let mut system = principal_submatrix(r, &support, 0.0);
-        for (a, &i) in support.iter().enumerate() {
-            if is_free(i) {
-                system[(a, a)] += 1.0 / extra(i);
-            }
-        }
+        let inverse_weight = |a: usize| {
+            let i = support[a];
+            if is_free(i) { 1.0 / extra(i) } else { 0.0 }
+        };
+        let system = lower_submatrix(r, &support, inverse_weight);
         let mut z = Mat::from_fn(support.len(), 1, |a, _| step[support[a]]);
         Cholesky::new(system, par).ok()?.solve(z.as_mut());
         for (a, &i) in support.iter().enumerate() {

@@ -15,7 +15,7 @@
 use faer::{Mat, Par};
 
 use super::Term;
-use crate::algebra::{Cholesky, add_times_vector};
+use crate::algebra::{Cholesky, add_times_vector, shift_diagonal};
 
 const MAX_ITERATIONS: usize = 60;
 /// A step ends at this share of the distance to the nearest bound.
@@ -172,9 +172,7 @@ impl<'a> InteriorPoint<'a> {
             inverse_barrier[half.coordinate] += 1.0 / barrier;
         }
         let mut system = self.h.clone();
-        for (i, inverse_barrier) in inverse_barrier.iter().enumerate() {
-            system[(i, i)] += 1.0 / inverse_barrier;
-        }
+        shift_diagonal(&mut system, |i| 1.0 / inverse_barrier[i]);
         let cholesky = Cholesky::new(system, self.par).ok()?;
         Some(NewtonSystem { barrier, inverse_barrier, cholesky })
     }

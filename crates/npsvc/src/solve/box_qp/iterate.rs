@@ -80,6 +80,6 @@ pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Cert
     }
     let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
     let is_met = gap <= (settings.tolerance * scale).max(settings.absolute);
-    let termination = Termination::of(is_met, Termination::IterationLimit, [primal, dual, gap]);
-    Certificate { primal, dual, gap, iterations: 0, termination }
+    let termination = Termination::solved_or(Termination::IterationLimit, is_met);
+    Certificate::new([primal, dual, gap], 0, termination)
 }

@@ -56,6 +56,19 @@ impl Default for Settings {
 }
 
 /// A solution and its certificate.
+///
+/// ```
+/// use npsvc::algebra::Matrix;
+/// use npsvc::faer::mat;
+/// use npsvc::solve::box_qp::{self, Settings, Solution, Term};
+///
+/// // min x^2 - x on [0, 2]
+/// let q = mat![[2.0]];
+/// let terms = [Term::hinge(2.0)];
+/// let solution = box_qp::solve(Matrix::Full(q.as_ref()), &terms, None, Settings::default());
+/// let Solution { x, y, certificate } = solution;
+/// assert_eq!((x[0], y[0], certificate.dual), (0.5, 1.0, 0.25));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// The minimiser.

@@ -6,7 +6,7 @@ use super::active_set::{ActiveSet, SharedInverse};
 use super::coordinate::CoordinateDescent;
 use super::iterate::Iterate;
 use super::{Solution, Term, interior};
-use crate::algebra::{Matrix, columns, product, submatrix};
+use crate::algebra::{Matrix, columns, product, shift_diagonal, submatrix};
 use crate::certificate::{Certificate, Termination};
 
 /// Rounds of coordinate descent after the active sets fail.
@@ -80,8 +80,8 @@ impl<'a> Solver<'a> {
         false
     }
 
-    /// Solves anew by [`interior`], from the middle of the box. Keeps the solution if its dual
-    /// objective is at least as large. `None` if the method does not apply.
+    /// Solves the problem again by [`interior`], from the middle of the box. Keeps the solution if its
+    /// dual objective is at least as large. `None` if the method does not apply.
     fn interior_point(&mut self) -> Option<()> {
         let (before, iterate) = (self.certificate, &mut self.iterate);
         let settings = iterate.settings;
@@ -89,9 +89,7 @@ impl<'a> Solver<'a> {
         let index: Vec<usize> = (0..iterate.x.len()).filter(has_interior).collect();
         let terms: Vec<Term> = index.iter().map(|&i| iterate.terms[i]).collect();
         let mut h = dense(iterate.q, &index)?;
-        for (a, term) in terms.iter().enumerate() {
-            h[(a, a)] += term.square;
-        }
+        shift_diagonal(&mut h, |a| terms[a].square);
         let target = 0.2 * (settings.tolerance * before.dual.abs()).max(settings.absolute);
         let (found, iterations) = interior::solve(&h, &terms, target, settings.par)?;
         let kept = (iterate.x.clone(), iterate.y.clone());

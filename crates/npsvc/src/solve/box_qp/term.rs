@@ -7,6 +7,11 @@
 ///
 /// let hinge = Term::hinge(2.0);
 /// assert_eq!((hinge.linear, hinge.low, hinge.high), (-1.0, 0.0, 2.0));
+/// // The square loss is its own conjugate.
+/// assert_eq!((Term::square().linear, Term::square().square), (0.0, 1.0));
+/// // The zone without loss becomes an L1 term, and the weight the box.
+/// let insensitive = Term::insensitive(2.0, 0.1);
+/// assert_eq!((insensitive.l1, insensitive.low, insensitive.high), (0.1, -2.0, 2.0));
 /// // The pinball loss with slope 0 beyond the margin is the hinge loss.
 /// assert_eq!(Term::pinball(2.0, 0.0), hinge);
 /// ```
@@ -50,7 +55,16 @@ impl Term {
         Self { linear: 0.0, square: 1.0, ..Self::square_to_one(1.0) }
     }
 
-    /// `h(r x) / r`. With it, `a^T K a / (2r) + sum h(a)` becomes `r (b^T K b / 2 + sum ..)` in the
+    /// `h(r x) / r`.
+    ///
+    /// ```
+    /// use npsvc::solve::box_qp::Term;
+    ///
+    /// let half = Term::square_to_one(1.0).rescaled(0.5);
+    /// assert_eq!((half.linear, half.square), (-1.0, 0.5));
+    /// ```
+    ///
+    /// With it, `a^T K a / (2r) + sum h(a)` becomes `r (b^T K b / 2 + sum ..)` in the
     /// expansion coefficients `b = a / r`, so `y = K b` holds the values of the function.
     pub fn rescaled(self, r: f64) -> Self {
         Self { square: self.square * r, low: self.low / r, high: self.high / r, ..self }

@@ -13,7 +13,7 @@
 //! A step moves the pair chosen by second-order information (Fan, Chen and Lin, 2005): the most
 //! violating sample of `up`, and the sample of `low` with the largest decrease. Samples at a bound are
 //! left out for a while (shrinking). Shrinking and the rounding of the running gradient can mislead
-//! the solver. So it reports an optimum only for a gradient of all samples that is computed anew.
+//! the solver. So it computes the gradient of all samples anew before it reports an optimum.
 //!
 //! ```
 //! use npsvc::faer::mat;
@@ -66,6 +66,18 @@ pub struct StopRule {
 }
 
 /// A feasible point and its certificate.
+///
+/// ```
+/// use npsvc::faer::mat;
+/// use npsvc::solve::smo::{Solution, StopRule, SvmDual};
+///
+/// // The samples 1 and -1 with the linear kernel: f(x) = x.
+/// let gram = mat![[1.0, -1.0], [-1.0, 1.0]];
+/// let dual = SvmDual { gram: gram.as_ref(), samples: &[0, 1], positives: 1, c: 1.0 };
+/// let stop = StopRule { tolerance: 1e-9, max_iter: 100 };
+/// let Solution { beta, offset, certificate } = dual.solve(stop);
+/// assert_eq!((beta, offset, certificate.primal), (vec![0.5, -0.5], 0.0, 0.5));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// `beta`, in the order of [`SvmDual::samples`].
@@ -78,6 +90,17 @@ pub struct Solution {
 }
 
 /// The objectives of a point `(beta, b)` and its violation of the optimality (KKT) conditions.
+///
+/// ```
+/// use npsvc::faer::mat;
+/// use npsvc::solve::smo::{KktReport, SvmDual};
+///
+/// let gram = mat![[1.0, -1.0], [-1.0, 1.0]];
+/// let dual = SvmDual { gram: gram.as_ref(), samples: &[0, 1], positives: 1, c: 1.0 };
+/// // Without any multipliers, both margins are violated by 1.
+/// let KktReport { primal, gap, violation, .. } = dual.kkt_report(&[0.0, 0.0], 0.0);
+/// assert_eq!((primal, gap, violation), (2.0, 2.0, 2.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KktReport {
     /// Objective of the primal problem.
@@ -94,10 +117,7 @@ impl KktReport {
     /// The certificate of a solver that stopped because of `termination`. If a number is not finite,
     /// the termination is [`Termination::NumericalError`].
     pub fn certificate(&self, iterations: usize, termination: Termination) -> Certificate {
-        let Self { primal, dual, gap, .. } = *self;
-        let is_met = termination == Termination::Solved;
-        let termination = Termination::of(is_met, termination, [primal, dual, gap]);
-        Certificate { primal, dual, gap, iterations, termination }
+        Certificate::new([self.primal, self.dual, self.gap], iterations, termination)
     }
 }
 

@@ -182,7 +182,7 @@ impl<'a> Solver<'a> {
         slot
     }
 
-    /// Makes samples inactive that are at a bound and that each pair would push further into it.
+    /// Makes a sample inactive if it is at a bound and every pair would push it further outwards.
     pub fn shrink(&mut self, now: Extremes) -> Extremes {
         let mut now = now;
         if !self.is_close && now.highest - now.lowest <= 10.0 * self.tolerance {

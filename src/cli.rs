@@ -24,11 +24,11 @@ Exit codes:
   3  finished, but some cells failed or could not run (each is listed with its reason)
   130  interrupted; run the same command to continue";
 
-/// Reproduce, question and extend NPSVC++: from a YAML experiment to the paper's tables.
+/// Run the experiments of the NPSVC++ paper and your own: from a YAML spec to tables, figures and a report.
 #[derive(Debug, Parser)]
 #[command(name = "npsvcpp", version, styles = STYLES, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
-    /// Say nothing but errors and results.
+    /// Print only errors and results.
     #[arg(long, short, global = true)]
     pub quiet: bool,
     #[command(subcommand)]
@@ -111,8 +111,8 @@ pub struct RunArgs {
     /// Limit the memory of all jobs together, such as 8GB [default: 4/5 of what is available].
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Run only a part of the plan: dataset=NAME, method=NAME or split=NUMBER; repeatable, the same key
-    /// for alternatives.
+    /// Run only matching cells: dataset=NAME, method=NAME, split=NUMBER or seed=NUMBER. Repeat a key for
+    /// alternatives, such as two methods.
     #[arg(long, value_name = "KEY=VALUE")]
     pub only: Vec<Filter>,
     /// Run only the I-th of N parts of the plan; each has its own ledger in the results folder, and
@@ -129,7 +129,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub fail_fast: bool,
     /// Start over: rename the results folder to <folder>.old-1 (then -2, ...), compute everything, and compare the
-    /// new numbers with the former ones.
+    /// new numbers with the old ones.
     #[arg(long, conflicts_with_all = ["only", "shard", "reuse"])]
     pub fresh: bool,
     /// Reuse cells from the results of another experiment if they are the same; repeatable.
@@ -159,8 +159,8 @@ pub struct SubmitArgs {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Divide the plan into this many shards [default: as many as last time, else one per split of each dataset, at most
-    /// 100].
+    /// Divide the plan into this many shards [default: as in the last submission, otherwise one per split of each
+    /// dataset, at most 100].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub array: Option<u32>,
     /// Run at most this many tasks of an array at the same time.

@@ -1,7 +1,7 @@
 //! The program `npsvcpp`: arguments to calls, results to exit codes.
 //!
-//! Expected mistakes of a user end with exit code 2 and one clear sentence each; everything here
-//! returns such a [`Failure`] instead of printing it, so that there is one place that prints.
+//! Mistakes of a user end with exit code 2 and one clear sentence each. Everything here returns such a [`Failure`]
+//! instead of printing it, so that there is one place that prints.
 
 mod cli;
 mod commands;
@@ -16,7 +16,7 @@ use commands::Failure;
 use npsvcpp::Exit;
 
 fn main() -> ExitCode {
-    // Tests say in the environment which write is to fail.
+    // Tests choose in the environment which write fails.
     #[cfg(feature = "failpoints")]
     let _failures = fail::FailScenario::setup();
     ask_for_large_pages();

@@ -96,8 +96,8 @@ impl Display {
             }
             Event::Unrecorded { cells: 0 } => {}
             Event::Unrecorded { cells } => note!(
-                "warning: {} done without what `record` asks for will not run again; run into another folder \
-                 (--out) to have it",
+                "warning: {} done without the recordings that `record` requests will not run again; to get them, use \
+                 another folder (--out)",
                 counted(cells, "cell")
             ),
             Event::Rerun { why } => note!("{why}"),

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_quoted_whatever_it_was_thrown_with() {
+    fn a_panic_is_quoted_for_every_type_of_message() {
         assert_eq!(panic_text(&"static"), "static");
         assert_eq!(panic_text(&"owned".to_owned()), "owned");
         assert_eq!(panic_text(&7), "no message");

@@ -15,8 +15,8 @@ use npsvcpp::spec::FilesSpec;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Notes the largest block that each thread, and so each test, asked for, and gives none above a gibibyte: whoever does
-/// not expect to be refused is ended, and with it the test.
+/// Notes the largest block that each thread, and so each test, asked for, and gives none above a gibibyte. Code that does
+/// not expect a refusal aborts, and the test with it.
 struct Counting;
 
 thread_local! {
@@ -178,7 +178,7 @@ fn files(train: &Path) -> FilesSpec {
     serde_json::from_value(serde_json::json!({"train": train})).unwrap()
 }
 
-/// Reads `bytes` as a dataset of one's own, in a file called `name`.
+/// Reads `bytes` as a user's dataset, in a file called `name`.
 fn load(name: &str, bytes: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -232,7 +232,7 @@ fn mat() {
         let path = folder.path().join("binalpha/binaryalphadigs.mat");
         fs::write(path, bytes).unwrap();
         let store = Store::in_folder(folder.path().to_path_buf(), true);
-        // The small file is whole, but not the dataset it stands for.
+        // The small file is whole, but not the dataset it describes.
         assert!(store.fetch("binalpha", &mut |_| {}).is_err());
     });
 }

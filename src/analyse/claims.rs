@@ -59,7 +59,7 @@ impl Answer {
 
 /// Answers the claims of a table in the cells of the rivals.
 ///
-/// There are none unless our reference method is the one the table's marks refer to: then our tests are of the same
+/// There are claims only if our reference method is the one the table's marks refer to: then our tests are of the same
 /// pairs.
 pub(super) fn answer(rows: &mut [Row], columns: &[Column], table: &paper::Table, reference: usize) {
     let is_rival = |column: &Column| Some(&column.method) != table.against.as_ref();
@@ -85,7 +85,7 @@ impl Claim {
         let paired = rival.paired.as_ref().filter(|_| !row.other_problem);
         let naive = Answer::of(paired.map(|paired| &paired.naive));
         match (row.trainings, reference.mean.zip(rival.mean)) {
-            // Of networks on another problem, or trained once, only the order says something.
+            // Of networks on another problem, or trained once, only the order means something.
             (Some(trainings), Some((ours, rival))) if row.other_problem || trainings == 1 => {
                 let order = if ours > rival { Answer::SameOrder } else { Answer::OtherOrder };
                 Self { naive: order, corrected: order }
@@ -100,7 +100,7 @@ impl Claim {
     }
 }
 
-/// How the claims stand under both tests, in a few sentences.
+/// How many claims hold under both tests, in a few sentences.
 pub fn sentence(summary: &Summary) -> Option<String> {
     let claims: Vec<Claim> = summary.cells().filter_map(|cell| cell.claim).collect();
     let count = |answer: Answer, by: fn(&Claim) -> Answer| {
@@ -130,7 +130,7 @@ pub fn sentence(summary: &Summary) -> Option<String> {
     }
     if same + other > 0 {
         text += &format!(
-            " Not tested, but compared by order: {same} of {} as in the paper, {other} not.",
+            " Not tested: {same} of {} have the same order as in the paper, {other} do not.",
             same + other
         );
     }
@@ -139,14 +139,14 @@ pub fn sentence(summary: &Summary) -> Option<String> {
 
 /// What the answers mean where networks are trained on a single split.
 pub const OF_TRAININGS: &str = " Several trainings on one split get one answer, by the paired t-test over \
-    trainings. Where there is one training, or another problem than the paper's, only the order is compared.";
+    trainings. Where there is one training, or the problem differs from the paper's, only the order is compared.";
 
 /// What the answers mean.
 pub fn legend(method: &str) -> String {
     format!(
         "A claim is a cell of the paper's table with a lower mean than {method}'s. It holds if \
-         {method} is better here too and significantly so at level {LEVEL}, is contradicted if the \
-         rival is, and is open otherwise; first by the paper's paired t-test, then by the one \
-         corrected for overlapping training sets."
+         {method} is significantly better here too (level {LEVEL}), is contradicted if the rival is, and is open \
+         otherwise. The first answer is by the paper's paired t-test, the second by the test corrected for \
+         overlapping training sets."
     )
 }

@@ -58,8 +58,8 @@ fn corrections(summary: &Summary) -> Option<String> {
     (!p.is_empty()).then(|| {
         format!(
             "Of {} with {reference}, {} differ at level {LEVEL} by the paper's paired t-test, {} by the test \
-             corrected for overlapping training sets, and {} by the latter after Holm's adjustment for the whole \
-             table.",
+             corrected for overlapping training sets, and {} by the corrected test after Holm's \
+             adjustment for the whole table.",
             counted(p.len(), "comparison"),
             below(0),
             below(1),
@@ -110,7 +110,7 @@ fn wins(summary: &Summary) -> Option<String> {
     });
     (!wins.is_empty()).then(|| {
         format!(
-            "{label} wins/ties/losses over datasets, a tie being no difference by the corrected test: {}.{rank}",
+            "{label} wins/ties/losses by dataset (tie: no significant difference by the corrected test): {}.{rank}",
             listed(&wins)
         )
     })

@@ -136,7 +136,7 @@ fn rows(plan: &mut Plan, records: Vec<Record>) -> (Vec<Row>, Ignored) {
     (rows.collect(), ignored)
 }
 
-/// Hash of what the files depend on besides ledger and traces. Another version of the program plans the same.
+/// Hash of what the files depend on besides ledger and traces. The version is left out: it does not change the plan.
 fn inputs(plan: &Plan, origin: &Value, spec: Option<&str>) -> String {
     let Plan { version: _, experiment, datasets, methods, cells, remembered: _ } = plan;
     let inputs = serde_json::to_vec(&(experiment, datasets, methods, cells, origin, spec));

@@ -13,7 +13,7 @@ const REASONS: usize = 3;
 /// A footnote and the columns of the cells that it is about; it is about the whole row if there are none.
 type Note = (String, Vec<usize>);
 
-/// Writes all footnotes and refers rows and cells to them; tells rows without results the reason.
+/// Writes all footnotes and refers rows and cells to them; gives rows without results the reason.
 pub(super) fn attach(rows: &mut [Row], columns: &[Column]) -> Vec<String> {
     let mut footnotes = Vec::new();
     for row in rows.iter_mut() {
@@ -117,7 +117,7 @@ fn about_limits(column: &Column, rows: &mut [Row], index: usize) -> Option<Strin
     let label = &column.label;
     (ended > 0).then(|| {
         format!(
-            "{label}: {ended} of {all} fits ended at a limit of iterations, before their tolerance"
+            "{label}: {ended} of {all} fits reached the limit of iterations before the tolerance"
         )
     })
 }

@@ -150,8 +150,8 @@ impl Comparison {
         let tests: Vec<&str> = tests.map(|(_, words)| *words).collect();
         (!levels.is_empty() && !tests.is_empty()).then(|| {
             format!(
-                "{}: differs from {reference} {}. {reference} is the better one, except where {BETTER} says that the \
-                 other method is. Two-sided, over the splits both methods have, not adjusted for the number of \
+                "{}: differs from {reference} {}. {BETTER}: the other method is better; otherwise {reference} is. \
+                 Two-sided, over the splits both methods have, not adjusted for the number of \
                  comparisons.",
                 levels.join(", "),
                 tests.join(" and, ")
@@ -160,7 +160,7 @@ impl Comparison {
     }
 }
 
-/// Gives each level a symbol. 0.05 and 0.1 keep the paper's, whatever other levels there are.
+/// Gives each level a symbol. 0.05 and 0.1 always have the paper's.
 fn symbols(levels: &[f64]) -> Vec<(f64, String)> {
     const PAPER: [Mark; 2] = [Mark::DoubleDagger, Mark::Dagger];
     const OTHERS: [&str; 4] = ["§", "¶", "‖", "#"];

@@ -1,5 +1,4 @@
-//! How an experiment was set up, in words: its splits, its kernel, how parameters were chosen, and what
-//! they are.
+//! How an experiment was set up, in words: its splits, its kernel, its parameters and how they were chosen.
 
 use serde_json::Value;
 
@@ -77,7 +76,7 @@ pub fn deviations(summary: &Summary) -> Vec<String> {
         found.push("The paper has 10 random splits with 60 % for training.");
     }
     let others = summary.rows.iter().filter(|row| row.other_problem).map(|row| {
-        format!("{}: another problem than the paper's row, see the warnings.", row.dataset)
+        format!("{}: the problem differs from the paper's, see the warnings.", row.dataset)
     });
     found.into_iter().map(str::to_owned).chain(others).collect()
 }
@@ -86,7 +85,7 @@ fn available(plan: &Plan) -> impl Iterator<Item = &PlannedDataset> {
     plan.datasets.iter().filter(|dataset| dataset.unavailable.is_none())
 }
 
-/// Whether any of the datasets is split at random; so it is where none was found.
+/// Whether any of the datasets is split at random, or none was found.
 fn is_split_at_random(plan: &Plan) -> bool {
     available(plan).next().is_none() || available(plan).any(|dataset| !plan.has_own_split(dataset))
 }
@@ -103,11 +102,11 @@ pub(super) fn splits(plan: &Plan) -> String {
         if splits.stratified { ", stratified" } else { "" },
     );
     match (is_split_at_random(plan), own.as_slice()) {
-        (false, [only]) => format!("the one split that {only} comes with"),
-        (false, _) => "the one split that each dataset comes with".to_owned(),
+        (false, [only]) => format!("the predefined split of {only}"),
+        (false, _) => "the predefined split of each dataset".to_owned(),
         (true, []) => random,
-        (true, [only]) => format!("{random}, but of {only} the one split it comes with"),
-        (true, _) => format!("{random}, but of {} the one split they come with", listed(&own)),
+        (true, [only]) => format!("{random}, except for {only}, which has a predefined split"),
+        (true, _) => format!("{random}, except for {}, which have predefined splits", listed(&own)),
     }
 }
 
@@ -149,7 +148,7 @@ fn tried(select: &Select) -> String {
     let points = match select.search {
         Search::Grid => "grid search: every combination of a method's values is tried".to_owned(),
         Search::Random(budget) => format!(
-            "random search: at most {} points per method, each drawn from its lists and ranges by itself",
+            "random search: at most {} points per method, each drawn independently from its lists and ranges",
             budget.budget
         ),
         Search::LatinHypercube(budget) => format!(
@@ -158,7 +157,7 @@ fn tried(select: &Select) -> String {
             budget.budget
         ),
     };
-    // On test samples there is one round only, after which nothing is left to be dropped.
+    // On test samples there is only one round, so nothing can be dropped.
     match select.halving && select.on == SelectOn::Training {
         true => format!(
             "{points}; successive halving: after every fold the worse half of them is dropped"
@@ -188,9 +187,9 @@ fn factor(factor: &Factor) -> Option<String> {
     let Factor::Pivoted(pivoted) = factor else {
         return None;
     };
-    let rank = pivoted.rank.map_or(String::new(), |rank| format!(" of rank {rank} at most"));
+    let rank = pivoted.rank.map_or(String::new(), |rank| format!(" of rank at most {rank}"));
     Some(format!(
-        "a pivoted Cholesky factor{rank}, which ends once less than {} of the trace is lost",
+        "a pivoted Cholesky factor{rank}, which stops when less than {} of the trace is lost",
         pivoted.tolerance
     ))
 }
@@ -265,6 +264,6 @@ mod tests {
         assert!(polynomial.ends_with("scale = 1, offset = 1, degree = 3"));
         assert_eq!(factor(&Factor::Full), None);
         let ended = Factor::Pivoted(Pivoted { rank: Some(500), tolerance: 1e-6 });
-        assert!(factor(&ended).is_some_and(|words| words.contains("of rank 500 at most")));
+        assert!(factor(&ended).is_some_and(|words| words.contains("of rank at most 500")));
     }
 }

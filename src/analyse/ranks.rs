@@ -28,7 +28,7 @@ pub struct Wins {
 }
 
 impl Ranks {
-    /// What the ranks are taken over and what the tests of them say.
+    /// What the ranks are averages of, and the result of their test.
     pub(super) fn legend(&self) -> String {
         let test = self
             .friedman
@@ -40,21 +40,21 @@ impl Ranks {
         )
     }
 
-    /// What tests over so few datasets can and cannot show.
+    /// What tests over this few datasets can and cannot show.
     pub fn power(&self) -> Option<String> {
         let critical = self.critical.as_ref()?;
         let largest = critical.largest();
         let words = if critical.difference < largest as f64 {
-            format!(" of at most {largest} ranks: smaller differences cannot be told from chance.")
+            format!(" of at most {largest} ranks: smaller differences are not significant.")
         } else {
             format!(
-                ", but ranks differ by {largest} at most: no outcome would be significant over so few datasets."
+                ", but ranks differ by at most {largest}: with this few datasets, no result can be significant."
             )
         };
         let smallest = critical.smallest_adjusted_p(critical.datasets);
         let signed_rank = (smallest >= LEVEL).then(|| {
             format!(
-                " Nor can a signed-rank test between two methods be significant: after Holm's adjustment, its p is at \
+                " A signed-rank test between two methods cannot be significant: after Holm's adjustment, its p is at \
                  least {}. At least {} datasets are needed.",
                 (smallest * 1e3).round() / 1e3,
                 critical.datasets_needed()
@@ -93,7 +93,7 @@ pub(super) fn count_wins(rows: &[Row], columns: &mut [Column], reference: usize)
     for column in columns.iter_mut().filter(|column| !column.is_reference) {
         let pairs = rows.iter().map(|row| (&row.cells[reference], &row.cells[column.index]));
         let common: Vec<_> = pairs.filter_map(|(ours, theirs)| common(ours, theirs)).collect();
-        // Where nothing could be tested there is no tie either.
+        // What could not be tested is not a tie.
         let judged = |which: usize| {
             let tested = common.iter().filter_map(|(_, tests)| tests[which]);
             let differences = tested.map(|test| match test.p < LEVEL {

@@ -38,7 +38,7 @@ impl Versus {
         Self { printed, difference, test, verdict: Reproduction::of(judged, test.as_ref()) }
     }
 
-    /// The smallest difference that would have been called higher or lower; `None` where nothing was judged.
+    /// The smallest difference that would count as higher or lower; `None` where nothing was judged.
     pub fn smallest_seen(&self) -> Option<f64> {
         let judged = self.verdict != Reproduction::NotRun;
         judged.then(|| Reproduction::smallest_seen(self.test.as_ref()))
@@ -80,7 +80,7 @@ pub(super) fn compare(
     (is_common.then_some(table), warnings)
 }
 
-/// What makes a row another problem than the paper's.
+/// What differs between a row and the paper's problem.
 fn differences(row: &Row, options: &DatasetOptions, printed: &paper::Row) -> Vec<String> {
     let part = options.subsample.map(|n| format!("a part of {}", counted(n, "sample")));
     let size = options.encoder.as_ref().map(|encoder| encoder.size);
@@ -101,11 +101,11 @@ pub fn printed_seconds(dataset: &str, method: &str) -> Option<&'static paper::Ce
 /// What the verdicts mean.
 pub(super) fn legend() -> String {
     format!(
-        "Verdict on a number of the paper: higher or lower if ours differs from it by Welch's test (level {LEVEL}, the \
-         paper's mean, deviation and {PAPER_RUNS} runs) and by more than {} points, or by more than that alone where \
-         either is a single run; reproduced otherwise, which does not show them to be equal; not run if we have no \
-         number for the same problem.",
-        Reproduction::MARGIN
+        "Verdict on a number of the paper: higher or lower if ours differs from it by more than {margin} points and by \
+         Welch's test (level {LEVEL}; the paper's mean, deviation and {PAPER_RUNS} runs). If either is a single run, \
+         only the {margin} points count. Otherwise the number is reproduced, which does not show that both are equal. \
+         It is not run if we have no number for the same problem.",
+        margin = Reproduction::MARGIN
     )
 }
 
@@ -119,7 +119,7 @@ pub(super) fn sentence(summary: &Summary) -> Option<String> {
     let others = of(Reproduction::NotRun).filter(|versus| versus.difference.is_some()).count();
     let others = match others {
         0 => String::new(),
-        _ => format!("; of the last, {others} have a number here, but of another problem"),
+        _ => format!("; {others} of those not run have a number here, but for a different problem"),
     };
     Some(format!(
         "Of {} of the paper's Table {table}: {}{others}.{}",
@@ -129,7 +129,7 @@ pub(super) fn sentence(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// What `reproduced` means at the deviations at hand; `None` if there is no such verdict.
+/// What `reproduced` means with these deviations; `None` if there is no such verdict.
 fn power<'a>(reproduced: impl Iterator<Item = &'a &'a Versus> + Clone) -> Option<String> {
     let mut seen: Vec<f64> =
         reproduced.clone().filter_map(|versus| versus.smallest_seen()).collect();
@@ -144,12 +144,12 @@ fn power<'a>(reproduced: impl Iterator<Item = &'a &'a Versus> + Clone) -> Option
     let but = match small {
         0 => String::new(),
         _ => format!(
-            ", or in {} only by {} points or less",
+            " (in {}, a significant one of at most {} points)",
             counted(small, "case"),
             Reproduction::MARGIN
         ),
     };
     Some(format!(
-        " Reproduced only means not told apart{but}: a difference had to exceed {range} to be counted."
+        " Reproduced means that no difference was found{but}. A difference had to exceed {range} to count."
     ))
 }

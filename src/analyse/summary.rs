@@ -175,7 +175,7 @@ impl Summary {
         self.cells().flat_map(Cell::records)
     }
 
-    /// What the records say, in order and each once.
+    /// The different values of a field of the records, in order.
     pub fn distinct<T: Ord>(&self, get: fn(&Record) -> T) -> Vec<T> {
         self.records().map(get).collect::<BTreeSet<T>>().into_iter().collect()
     }
@@ -222,7 +222,7 @@ impl Summary {
     /// The line that explains the sign of rows with another problem, if there are any.
     pub fn other_problem(&self) -> Option<String> {
         let is_used = self.rows.iter().any(|row| row.other_problem);
-        is_used.then(|| "≠: not the problem of the paper's row, see the warnings.".to_owned())
+        is_used.then(|| "≠: the problem differs from the paper's, see the warnings.".to_owned())
     }
 
     /// The kinds of the warnings, as words for scripts such as `chosen-on-test`.
@@ -232,8 +232,8 @@ impl Summary {
         kinds
     }
 
-    /// Whether the experiment asks for `file`, a path in its results folder with `/` between folders. What
-    /// is no rendering but data, such as `cells.parquet`, is always written.
+    /// Whether the experiment asks for `file`, a path in its results folder with `/` between folders. Data
+    /// files, such as `cells.parquet`, are always written.
     pub fn asks_for(&self, file: &str) -> bool {
         let kinds: &[Rendering] = match file.split_once('/') {
             Some(("figures", figure)) if figure.starts_with("critical-difference.") => {
@@ -300,7 +300,7 @@ impl Row {
             return;
         }
         means.sort_by(|a, b| b.total_cmp(a));
-        // Two cells that share the first place leave no second.
+        // If two cells share the first place, there is no second.
         let (best, second) = (means[0], means[1]);
         for cell in &mut self.cells {
             cell.place = match complete(cell) {
@@ -372,7 +372,7 @@ impl Cell {
         self.counts.is_complete()
     }
 
-    /// What stands in the table where there is no mean.
+    /// The word in the table if there is no mean.
     pub fn word(&self) -> &'static str {
         match self.counts {
             Tally { failed: 1.., .. } => "failed",

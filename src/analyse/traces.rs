@@ -1,7 +1,7 @@
 //! Files next to the ledger: traces of training and maps of samples.
 //!
-//! A trace is read field by field and nothing is required of it but an `iteration` or an `epoch`, so
-//! that every method may keep what it has.
+//! A trace needs only an `iteration` or an `epoch`. All other fields are optional, because methods record different
+//! things.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -66,7 +66,7 @@ pub(super) fn read(dir: &Path, rows: &mut [Row]) -> Files {
     let (mut files, mut traces, mut maps) = (Files::default(), 0, 0);
     for cell in rows.iter_mut().flat_map(|row| &mut row.cells) {
         let first = cell.records().find(|record| record.status == Status::Ok);
-        // A cell's name is a hash; another one is no name of a file of ours.
+        // A cell's name is a hash; any other name is not one of our files.
         let Some(record) = first.filter(|record| is_hash(&record.cell)) else {
             continue;
         };

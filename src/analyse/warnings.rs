@@ -39,7 +39,7 @@ pub enum Warning {
     Halved,
     /// How many points of parameters were tried, by method.
     #[error(
-        "tuning budgets differ, which favours whoever tries more points: {}",
+        "tuning budgets differ, which favours methods that try more points: {}",
         each(.0, |(label, points)| format!("{label} {points}"))
     )]
     UnequalBudgets(Vec<(String, usize)>),
@@ -47,41 +47,41 @@ pub enum Warning {
     #[error("only some methods are tuned; the parameters of {} are fixed", listed(.0))]
     PartlyTuned(Vec<String>),
     #[error(
-        "grids may be too narrow, by how often their smallest and their largest value was the best: {}",
+        "grids may be too narrow (how often the smallest and the largest value was the best): {}",
         each(.0, |(grid, [smallest, largest], all)| format!("{grid} {smallest} and {largest} of {all}"))
     )]
     EdgeOfGrid(Vec<GridEnds>),
     /// A dataset that is not the paper's, and what is different.
     #[error(
-        "{dataset}: not the problem of the paper's row, so the difference says little ({})",
+        "{dataset}: the problem differs from the paper's, so the numbers are hardly comparable ({})",
         .differences.join("; ")
     )]
     OtherProblem { dataset: String, differences: Vec<String> },
     /// How many cells lack some splits, and how many have none.
     #[error(
-        "the table is incomplete (entries over fewer splits than planned: {partial}, without any number: {empty}); \
-         these take no part in best, second best and ranks"
+        "the table is incomplete (entries with fewer splits than planned: {partial}, with no result: {empty}); these \
+         are excluded from best, second best and ranks"
     )]
     Incomplete { partial: usize, empty: usize },
     /// Datasets with their number of splits.
     #[error(
-        "fewer than {USUAL_SPLITS} splits, so deviations and tests are weak, and with one split there are none: {}",
+        "fewer than {USUAL_SPLITS} splits, so deviations and tests are weak (with one split, impossible): {}",
         each(.0, |(dataset, splits)| format!("{dataset} ({splits})"))
     )]
     FewSplits(Vec<(String, usize)>),
     /// Datasets on which networks are trained several times on one split.
     #[error(
-        "deviations and tests of networks on {} are over trainings on one split: variation of training, not of data",
+        "deviations and tests of networks on {} measure the variation of training on one split, not of data",
         listed(.0)
     )]
     SeveralTrainings(Vec<String>),
     #[error("one training of each network on {}, so their differences are not tested", listed(.0))]
     OneTraining(Vec<String>),
     #[error(
-        "the test accuracy of networks was recorded after every epoch; nothing may be chosen by it"
+        "the test accuracy of networks was recorded after every epoch; do not choose anything by it"
     )]
     WatchedTest,
-    #[error("marks are of the plain paired t-test, which ignores that training sets overlap")]
+    #[error("marks are by the uncorrected paired t-test, which ignores that training sets overlap")]
     UncorrectedMarks,
     /// How many of all marks of the plain test the corrected one does not confirm.
     #[error(
@@ -91,7 +91,7 @@ pub enum Warning {
     MarksLost { lost: usize, all: usize },
     /// The table of the paper with which ours has no cell in common.
     #[error("Table {0} of the paper has none of these methods on any of these datasets")]
-    NothingBeside(u32),
+    NothingToCompare(u32),
     /// How many cells outside the plan the ledger has numbers of.
     #[error(
         "ignored: ledger records of {} outside the plan (other parameters, data or code)",
@@ -102,11 +102,11 @@ pub enum Warning {
     #[error("ignored: {} of the plan whose dataset or method it does not list", counted(*.0, "cell"))]
     OutsideTable(usize),
     #[error(
-        "ignored: {} with a trace or a map, damaged or not readable; figures lack what was in them",
+        "ignored: {} with a trace or a map, damaged or unreadable; figures lack their content",
         counted(*.0, "file")
     )]
     DamagedFiles(usize),
-    #[error("ignored: {} of the ledger, damaged; run again to fill the gap", counted(*.0, "line"))]
+    #[error("ignored: {} of the ledger; run again to replace what was lost", counted(*.0, "damaged line"))]
     DamagedLines(usize),
 }
 
@@ -132,7 +132,7 @@ impl Warning {
             Self::WatchedTest => "watched-test",
             Self::UncorrectedMarks => "uncorrected-marks",
             Self::MarksLost { .. } => "marks-lost",
-            Self::NothingBeside(_) => "nothing-beside",
+            Self::NothingToCompare(_) => "nothing-beside",
             Self::StrayRecords(_) | Self::OutsideTable(_) => "stray-records",
             Self::DamagedFiles(_) | Self::DamagedLines(_) => "damaged",
         }
@@ -163,11 +163,11 @@ pub(super) struct Ignored {
     pub(super) planned: usize,
     /// Damaged traces and maps.
     pub(super) files: usize,
-    /// Lines of the ledger that are no records.
+    /// Lines of the ledger that are not records.
     pub(super) lines: usize,
 }
 
-/// All warnings of a table, the gravest first. `others` are of datasets that are not the paper's.
+/// All warnings of a table, the most serious first. `others` are of datasets that are not the paper's.
 pub(super) fn all(summary: &Summary, others: Vec<Warning>, ignored: &Ignored) -> Vec<Warning> {
     let names = [no_reference(summary), no_paper(summary)];
     let numbers = [
@@ -180,7 +180,7 @@ pub(super) fn all(summary: &Summary, others: Vec<Warning>, ignored: &Ignored) ->
         Warning::of(ignored.records, Warning::StrayRecords),
         Warning::of(ignored.planned, Warning::OutsideTable),
         Warning::of(ignored.files, Warning::DamagedFiles),
-        // A torn line whose cell was run again takes nothing from the table.
+        // If the cell of a torn line was run again, the table is complete.
         Warning::of(ignored.lines, Warning::DamagedLines).filter(|_| !summary.counts.is_complete()),
     ];
     let names = names.into_iter().flatten();
@@ -201,7 +201,7 @@ fn no_paper(summary: &Summary) -> Option<Warning> {
     if !known.contains(&&*number.to_string()) {
         return Some(Warning::NoTable { number, known });
     }
-    summary.paper.is_none().then_some(Warning::NothingBeside(number))
+    summary.paper.is_none().then_some(Warning::NothingToCompare(number))
 }
 
 /// How parameters were chosen.
@@ -262,7 +262,7 @@ fn few_splits(summary: &Summary) -> Option<Warning> {
     Warning::of_all(few.map(|row| (row.dataset.clone(), row.splits())), Warning::FewSplits)
 }
 
-/// Datasets with one split and so many trainings of each network.
+/// Datasets with one split where the number of trainings meets a condition.
 fn trainings(
     summary: &Summary,
     are: fn(usize) -> bool,

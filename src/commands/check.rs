@@ -83,8 +83,8 @@ fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), 
                 "--fresh cannot compute `{name}` again, and {folder} has {cells} of it: {reason}"
             ),
             None => format!(
-                "{folder} has {cells} of `{name}`, but no {} that can be read, and without the data it cannot be made again: \
-                 {reason}; get the data, or restore the file",
+                "{folder} has {cells} of `{name}`, but its {} cannot be read, and making it again needs the data: {reason}; \
+                 get the data, or restore the file",
                 Plan::FILE
             ),
             Some(_) => format!(
@@ -100,8 +100,8 @@ fn announce_changes(former: &Former, prepared: &Prepared) {
     for (index, row) in &prepared.changed {
         let now = &prepared.plan.datasets[*index];
         note!(
-            "the data of `{}` changed: {} was computed from SHA-256 {}, this machine has {}; its row shows the former \
-             numbers until a run records its first new cell",
+            "the data of `{}` changed: {} was computed from SHA-256 {}, this machine has {}; its row shows the old \
+             numbers until a run has recorded a new cell",
             now.name,
             former.folder.display(),
             short(&row.hash),
@@ -128,7 +128,7 @@ fn announce_leaving(former: &Former, prepared: &Prepared, part: &Part) -> Result
     Ok(())
 }
 
-/// Enough of a hash to tell files apart.
+/// Enough of a hash to distinguish files.
 pub fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }

@@ -59,7 +59,7 @@ fn datasets(data: &DataArgs) -> Result<(), Error> {
         let place = match store.find_files(entry) {
             _ if entry.is_embedded() => "part of the program".to_owned(),
             Some(paths) => paths[0].display().to_string(),
-            None => "not here; `npsvcpp data fetch` says how to get it".to_owned(),
+            None => "not on this machine; `npsvcpp data fetch` shows how to get it".to_owned(),
         };
         show!("{:<10} {shape:<20} {}", dataset.name, dataset.title);
         show!("    licence: {}", dataset.licence);
@@ -76,7 +76,7 @@ fn experiments() -> Result<(), Error> {
     for path in specs {
         match spec::load(&path) {
             Ok(loaded) => show!("{:<34} {}", path.display(), loaded.experiment.title),
-            Err(_) => show!("{:<34} not sound; `npsvcpp check` says why", path.display()),
+            Err(_) => show!("{:<34} not valid; `npsvcpp check` shows why", path.display()),
         }
     }
     Ok(())

@@ -103,8 +103,8 @@ pub fn schema() -> Result<Exit, Failure> {
 
 /// `worker`: serves the run that started it.
 pub fn worker() -> Result<Exit, Failure> {
-    // Ctrl-C reaches this process too; its run decides what becomes of it. Without a handler the cell
-    // in flight is lost, no more.
+    // Ctrl-C reaches this process too, but its run decides when it ends. Without a handler, the running cell
+    // would be lost.
     let _ = ctrlc::set_handler(|| ());
     npsvcpp::run::serve().map_err(|error| Error::failed(format!("worker: {error}")))?;
     Ok(Exit::Complete)

@@ -60,7 +60,7 @@ fn index(rendered: Vec<(PathBuf, Summary)>, quiet: bool) -> Result<(), Failure> 
         experiments.insert(name.to_string_lossy().into_owned(), summary);
     }
     if parents.len() > 1 {
-        note!("no index page: these folders do not lie in one folder");
+        note!("no index page: the folders have different parents");
         return Ok(());
     }
     // As the user wrote it, where that names a folder and not the way to one.

@@ -1,4 +1,4 @@
-//! `run SPEC...`: plans experiments, runs the cells that their ledgers lack, and renders.
+//! `run SPEC...`: plans experiments, runs the missing cells, and renders.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Exit, Failure> {
     }
     if specs.len() > 1 && cannot_run > 0 && !quiet {
         let cells = counted(cannot_run, "cell");
-        show!("in all, {cells} cannot run here; the last lines of each experiment say why");
+        show!("in total, {cells} cannot run here; see the last lines of each experiment");
     }
     Ok(ending)
 }
@@ -177,7 +177,7 @@ impl Experiment {
             match self.options.part.shard {
                 None => show!("results in {out}"),
                 Some(shard) => show!(
-                    "shard {shard} of {out}; `npsvcpp merge {out}` joins the shards and renders"
+                    "shard {shard} of {out}; `npsvcpp merge {out}` merges the shards and renders"
                 ),
             }
         }
@@ -195,7 +195,7 @@ impl Experiment {
 fn compare(former: &Path, now: &Path) -> Result<(), Error> {
     let read = |folder: &Path| Ok::<_, Error>((Plan::read(folder)?, Ledger::read(folder)?));
     let Ok((old_plan, old)) = read(former) else {
-        note!("no comparison: {} has no plan that can be read", former.display());
+        note!("no comparison: the plan in {} cannot be read", former.display());
         return Ok(());
     };
     let (plan, new) = read(now)?;
@@ -226,7 +226,7 @@ fn refuse_no_results(folders: &[PathBuf]) -> Result<(), Error> {
     match folders.iter().find(|dir| !dir.join(ledger::FILE).is_file()) {
         None => Ok(()),
         Some(dir) => Err(Error::input(format!(
-            "--reuse {}: there is no {} in it, expected a results folder",
+            "--reuse {}: {} is missing, expected a results folder",
             dir.display(),
             ledger::FILE
         ))),
@@ -285,7 +285,7 @@ fn options(arguments: &RunArgs) -> Result<RunOptions, Error> {
 fn refuse_idle_filters(only: &[Filter], plan: &Plan) -> Result<(), Error> {
     let misses = only.iter().find_map(|filter| filter.misses(plan));
     let is_idle = || !plan.cells.iter().any(|cell| Filter::keep(only, plan, cell));
-    let none = || "no cell of this experiment meets all conditions together".to_owned();
+    let none = || "no cell of this experiment matches all of them".to_owned();
     match misses.or_else(|| is_idle().then(none)) {
         Some(message) if !only.is_empty() => Err(Error::input(format!("--only: {message}"))),
         _ => Ok(()),
@@ -300,7 +300,7 @@ fn catch_interrupts() -> Arc<AtomicBool> {
         if flag.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
-        note!("\nfinishing the cells in flight; press Ctrl-C again to stop at once");
+        note!("\nfinishing the running cells; press Ctrl-C again to stop at once");
     };
     // Without a handler Ctrl-C still stops the program; the ledger is safe either way.
     let _ = ctrlc::set_handler(handler);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interrupt_left_undone_is_said_in_sentences() {
+    fn an_interrupt_reports_the_work_left() {
         assert_eq!(undone(1, 0), "1 cell is left");
         assert_eq!(undone(2, 1), "2 cells are left and 1 experiment is not begun");
         assert_eq!(undone(0, 2), "2 experiments are not begun");

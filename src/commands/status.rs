@@ -63,7 +63,8 @@ fn jobs(folder: &Path, plan: &Plan, known: &Ledger) -> Result<(), Error> {
     };
     let states = queue.states(&jobs.jobs).into_iter();
     let states: Vec<String> = states.map(|(state, tasks)| format!("{tasks} {state}")).collect();
-    let states = if states.is_empty() { "no task waits or runs".into() } else { states.join(", ") };
+    let states =
+        if states.is_empty() { "no task is waiting or running".into() } else { states.join(", ") };
     show!("slurm: {states}");
     let can_run = plan.datasets.iter().map(|dataset| dataset.unavailable.is_none()).collect();
     let left = Left { plan, known, jobs: &jobs, queue: &queue, retry_failed: true, can_run };
@@ -79,7 +80,7 @@ fn jobs(folder: &Path, plan: &Plan, known: &Ledger) -> Result<(), Error> {
             Some(end) => format!("{} ({end})", array_list(tasks)),
         });
         let tasks = tasks.collect::<Vec<_>>().join(", ");
-        show!("  shards of job {} that ended with work left: {tasks}", job.job);
+        show!("  shards of job {} that ended unfinished: {tasks}", job.job);
     }
     if !left.is_empty() {
         show!("  submit them again: {}", jobs.command);

@@ -55,7 +55,7 @@ pub fn submit(arguments: &SubmitArgs, quiet: bool) -> Result<Exit, Failure> {
         return Ok(Exit::Complete);
     }
     if arrays.is_empty() {
-        show!("nothing to submit: every shard is done, waits or runs");
+        show!("nothing to submit: every shard is done, waiting or running");
         return Ok(Exit::Complete);
     }
     refuse_idle_gpus(&arrays)?;
@@ -102,7 +102,7 @@ fn queue(jobs: &Jobs, shards: usize, dry_run: bool) -> Result<Queue, Error> {
     match others.find(|job| queue.has(&job.job)) {
         None => Ok(queue),
         Some(Job { job, shards: theirs, .. }) => Err(Error::input(format!(
-            "job {job} still works on {theirs} shards, so {shards} shards would do its work twice; \
+            "job {job} is still queued with {theirs} shards, and {shards} shards would compute its cells twice; \
              wait for it, cancel it, or give --array {theirs}"
         ))),
     }
@@ -162,7 +162,7 @@ fn hand_over(submission: &Submission, arrays: &[Array], mut jobs: Jobs) -> Resul
         jobs.write(out)?;
     }
     let merge = sbatch(out, "merge.sbatch", &submission.merge(), Some(&after))?;
-    show!("job {merge}: joins the shards after they have ended, and renders");
+    show!("job {merge}: merges the shards after they end, and renders");
     Ok(())
 }
 
@@ -177,8 +177,7 @@ fn script_name(array: &Array) -> String {
 fn sbatch(out: &Path, name: &str, script: &str, option: Option<&str>) -> Result<String, Error> {
     let path = out.join(slurm::FOLDER).join(name);
     ledger::replace(&path, script.as_bytes())?;
-    let refused =
-        |why: &str| Error::failed(format!("sbatch did not take {}: {why}", path.display()));
+    let refused = |why: &str| Error::failed(format!("sbatch rejected {}: {why}", path.display()));
     let output = Command::new("sbatch")
         .arg("--parsable")
         .args(option)

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_class_count_found_is_noted_beside_the_papers() {
+    fn the_class_count_found_is_noted_with_the_papers() {
         let root = tree(2);
         let manifest = &registry::find("chg").unwrap().manifest;
         let dataset = manifest.dataset(load(root.path()).unwrap(), root.path()).unwrap();

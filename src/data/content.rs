@@ -39,7 +39,7 @@ pub(crate) fn unpack(packed: Vec<u8>) -> Parsed<Vec<u8>> {
         [] => Box::new(io::empty()),
         _ => return Ok(packed),
     };
-    // A few bytes of an archive can stand for any amount.
+    // A few bytes of an archive can unpack to any amount.
     let limit = memory::budget().unwrap_or(MAX_BYTES).min(MAX_BYTES);
     let mut bytes = Vec::new();
     let outcome = unpacked.take(limit).read_to_end(&mut bytes);

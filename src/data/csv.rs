@@ -78,18 +78,18 @@ fn clean(field: &str) -> &str {
     }
 }
 
-/// Refuses a quoted field that never ends, and text after a closing quote. The crate `csv` takes both.
+/// Refuses an unterminated quoted field, and text after a closing quote. The crate `csv` takes both.
 fn check_quotes(text: &str, delimiter: char) -> Parsed<()> {
     if !text.contains('"') {
         return Ok(());
     }
-    // Two quotes in a quoted field stand for one.
+    // Two quotes in a quoted field mean one.
     let field = format!(r#"(?:\A|[{delimiter}\r\n])("(?:[^"]|"")*("?)([^{delimiter}\r\n]*))"#);
     let field = Regex::new(&field).expect("the pattern is valid for every delimiter");
     for found in field.captures_iter(text) {
         let line = |group| line_of(text, found.get(group).map_or(0, |part| part.start()));
         if found[2].is_empty() {
-            return Err(bad(line(1), "a quoted field that never ends", "a closing `\"`"));
+            return Err(bad(line(1), "an unterminated quoted field", "a closing `\"`"));
         }
         if !found[3].trim().is_empty() {
             let field = quote(found[1].as_bytes());

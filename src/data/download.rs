@@ -57,7 +57,7 @@ impl Client {
         self.unreachable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Completes the file `part`. A transfer that breaks off is resumed.
+    /// Completes the file `part`. An interrupted transfer is resumed.
     pub fn download(&self, url: &str, part: &Path, report: Report<'_>) -> Result<(), String> {
         // Scheme and host.
         let server = url.split('/').take(3).collect::<Vec<_>>().join("/");
@@ -124,7 +124,9 @@ fn save(body: Body, part: &Path, start: u64, report: Report<'_>) -> Result<(), S
             return Err(format!("the file is larger than {MAX_BYTES} bytes"));
         }
         let read = body.read(&mut buffer).map_err(|error| {
-            format!("the transfer broke off ({error}); {done} bytes are kept for the next attempt")
+            format!(
+                "the transfer was interrupted ({error}); {done} bytes are kept for the next attempt"
+            )
         })?;
         if read == 0 {
             return file.sync_all().map_err(unwritable);

@@ -12,7 +12,7 @@ use super::error::{DataError, bad};
 use super::{Dataset, Samples, csv, libsvm, npy};
 use crate::wording::counted;
 
-/// A dataset of the user's own.
+/// The user's own dataset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilesSpec {
@@ -27,7 +27,7 @@ pub struct FilesSpec {
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub test: Option<PathBuf>,
-    /// The format, where the file's name does not tell.
+    /// The format, if the file's name does not show it.
     #[serde(default)]
     pub format: Option<FileFormat>,
     /// CSV: name or number (from 1) of the label column; the last column if left out. `.npy`: the
@@ -93,7 +93,7 @@ fn name_or_number_schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// File formats for data of one's own.
+/// File formats for the user's own data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileFormat {

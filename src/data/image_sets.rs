@@ -1,5 +1,5 @@
 //! CIFAR-10, DTD and Flowers-102: their images, or vectors that a frozen encoder made of these, with the
-//! official split. Training samples come first; those for validation are apart.
+//! official split. Training samples come first; those for validation are stored separately.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,8 @@ pub(crate) fn cifar10(paths: &[PathBuf]) -> Result<Samples, DataError> {
 /// A batch of the archive. Its size there is only a claim.
 fn batch<'a>(archive: &'a [u8], name: &str) -> Parsed<&'a [u8]> {
     let refuse = |found: String| bad("", found, "CIFAR-10's binary version");
-    let broken = |error: std::io::Error| refuse(format!("no whole tar archive ({error})"));
+    let broken =
+        |error: std::io::Error| refuse(format!("an incomplete or damaged tar archive ({error})"));
     for entry in Archive::new(archive).entries().map_err(broken)? {
         let entry = entry.map_err(broken)?;
         if entry.path_bytes().ends_with(name.as_bytes()) {
@@ -180,7 +181,7 @@ mod tests {
     const ARCHIVE: &str = "cifar-10-binary.tar.gz";
     const UNPACKED: &str = "cifar-10-batches-bin";
 
-    /// Two records of a batch: labels and pixels that tell batch, record, plane and place.
+    /// Two records of a batch: labels and pixels that show batch, record, plane and place.
     fn example(number: u8) -> Vec<u8> {
         let mut bytes = Vec::new();
         for record in 0..2_u8 {

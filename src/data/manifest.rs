@@ -50,7 +50,7 @@ pub struct DataFile {
     pub name: String,
     /// For an archive: the folder that it unpacks to, which serves as well.
     pub unpacked: Option<String>,
-    /// The folder it lies in, where that is not the dataset's own.
+    /// The folder that contains it, where that is not the dataset's own.
     pub folder: Option<String>,
     /// The official address; none for data that is put there by hand.
     #[serde(default)]

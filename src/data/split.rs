@@ -81,7 +81,7 @@ impl Split {
 /// The splits of `dataset`: its own if it has one, else `splits.repeats` random ones.
 ///
 /// Repeat `k` draws from `seed / "split" / <dataset's name> / k` and from nothing else, so it is the
-/// same for every method, whatever else the experiment holds. The training part has
+/// same for every method and do not depend on the rest of the experiment. The training part has
 /// `floor(train_fraction * n)` samples.
 pub fn splits(dataset: &Dataset, splits: &Splits, seed: &Seed) -> Result<Vec<Split>, DataError> {
     let n = dataset.own_samples();

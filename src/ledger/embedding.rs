@@ -32,7 +32,7 @@ impl Embedding {
     /// Folder of embeddings in a results folder.
     pub const FOLDER: &str = "embeddings";
 
-    /// Where the embedding of a cell lies in a results folder.
+    /// Where the embedding of a cell is in a results folder.
     pub fn path(folder: &Path, cell: &str) -> PathBuf {
         folder.join(Self::FOLDER).join(format!("{cell}.json"))
     }

@@ -52,7 +52,7 @@ pub const SHARDS: &str = "shards";
 /// Folder of the traces in a results folder: `<cell>.jsonl`, one line per iteration.
 pub const TRACES: &str = "traces";
 
-/// Where the trace of a cell lies in the results folder `dir`.
+/// Where the trace of a cell is in the results folder `dir`.
 pub fn trace_path(dir: &Path, cell: &str) -> PathBuf {
     dir.join(TRACES).join(format!("{cell}.jsonl"))
 }

@@ -16,7 +16,7 @@ pub struct Selection {
     /// Points one step of one parameter away from it, which only older records list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<usize>,
-    /// Parameters whose best value lies at an end of their grid, with a worse one next to it: beyond
+    /// Parameters whose best value is at an end of their grid, with a worse one next to it: beyond
     /// the end there may be better ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<Edge>,
@@ -42,7 +42,7 @@ pub struct Tried {
     pub extra: Map<String, Value>,
 }
 
-/// A parameter whose best value lies at an end of its grid.
+/// A parameter whose best value is at an end of its grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
     pub parameter: String,

@@ -49,7 +49,7 @@ pub fn dataset_features(
             }
         })
     };
-    // Samples for validation apart, so that the others are stored under the same name with and without.
+    // Samples for validation separately, so that the name of the others does not depend on them.
     let own = dataset.own_samples();
     match own == images.len() {
         true => part(0..own),

@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// The same for other layers, where the reference has no numbers: against libtorch's own gradients.
+    /// Other layers, for which the reference has no numbers, are compared with libtorch's gradients.
     #[test]
     fn agrees_with_backward_passes_without_phi_or_layer_norm() {
         use crate::methods::criteria::Hypothesis::{Both, Z};

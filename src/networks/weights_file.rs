@@ -32,7 +32,7 @@ impl WeightsFile {
     }
 }
 
-/// Reads the weights in `path`. The first bytes tell the format.
+/// Reads the weights in `path`. The first bytes show the format.
 pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
     let bytes = fs::read(path).map_err(|source| DataError::read(path, source))?;
     let mut tensors = BTreeMap::new();
@@ -47,7 +47,7 @@ pub(super) fn load(path: &Path) -> Result<WeightsFile, EncoderError> {
         }
     } else {
         let file = SafeTensors::deserialize(&bytes).map_err(|error| {
-            let found = format!("no whole safetensors file ({error:?})");
+            let found = format!("an incomplete or damaged safetensors file ({error:?})");
             EncoderError::content(path, found, "a safetensors file, or a zip archive of torch.save")
         })?;
         for (name, view) in file.tensors() {

@@ -42,7 +42,7 @@ pub struct Row {
     /// Features of its images by a frozen encoder, which the kernel machines saw.
     #[serde(default)]
     pub features: Option<String>,
-    /// As printed beside the name, where it is.
+    /// As printed next to the name, where it is.
     #[serde(default)]
     pub shape: Option<Shape>,
     /// By method.
@@ -102,7 +102,7 @@ impl Mark {
         }
     }
 
-    /// The level the symbol stands for.
+    /// The level that the symbol means.
     pub fn level(self) -> f64 {
         match self {
             Self::Dagger => 0.1,

@@ -160,7 +160,7 @@ impl Prepared {
     }
 }
 
-/// What is wrong with the data of dataset `index`, at the place of the spec that names it.
+/// What is wrong with the data of dataset `index`, located where the spec names it.
 fn data_problem(text: &SpecText, index: usize, spec: &DatasetSpec, error: &DataError) -> Problem {
     let key = match spec {
         _ if let DataError::Unfit { key, .. } = error => key,

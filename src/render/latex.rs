@@ -112,7 +112,7 @@ fn field(field: &Field) -> String {
     text + &command("textsuperscript", &field.notes)
 }
 
-/// Text that every LaTeX engine sets as it stands, whatever it holds.
+/// Text that every LaTeX engine prints literally, with any characters.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -167,7 +167,7 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// Stands for a character that not every engine can set.
+/// Replaces a character that not every engine can print.
 fn code_point(c: char) -> String {
     format!("\\texttt{{U+{:04X}}}", u32::from(c))
 }

@@ -87,7 +87,7 @@ fn escape(text: &str) -> String {
     let mut escaped = String::new();
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        // A lone `<` or `&` is no markup, and legends read better without a backslash.
+        // A lone `<` or `&` is not markup, and legends read better without a backslash.
         let lone = rest.peek().is_none_or(|next| next.is_whitespace());
         match c {
             '<' | '&' if lone => escaped.push(c),

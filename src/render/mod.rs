@@ -108,7 +108,7 @@ pub fn draw(summary: &Summary) -> Result<Vec<(Figure, String)>, Error> {
     drawn.collect()
 }
 
-/// The tables as files. Those with times are apart, since they differ from run to run.
+/// The tables as files. Those with times are separate files, since they differ from run to run.
 pub fn texts(summary: &Summary) -> Vec<(String, Vec<u8>)> {
     let mut texts = vec![
         ("table.md", markdown::document(summary)),
@@ -130,7 +130,7 @@ pub fn texts(summary: &Summary) -> Vec<(String, Vec<u8>)> {
 pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), Error> {
     let plan = Plan::read(dir)?;
     refuse_lost_ledger(dir)?;
-    // First the hash: if a run appends to the ledger meanwhile, the table counts as outdated.
+    // First the hash: if a run appends to the ledger at the same time, the table counts as outdated.
     let ledger = ledger::hash(dir)?;
     let mut known = Ledger::read(dir)?;
     let skipped = std::mem::take(&mut known.warnings);

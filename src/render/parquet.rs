@@ -1,7 +1,7 @@
 //! `cells.parquet`: the ledger's records of the plan's cells as columns. The only use of polars.
 //!
 //! Values that are objects in the ledger (`params`, `selection`, and fields this version does not
-//! know) are JSON text; the certificate's parts are columns of their own.
+//! know) are JSON text; the certificate's parts have their own columns.
 
 use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series};
 use serde_json::{Map, Value, json};

@@ -164,8 +164,13 @@ impl Field {
 /// The tables that have anything in them. Times are left out: they differ from run to run, and the files of these tables
 /// do not.
 pub(super) fn all(summary: &Summary) -> Vec<Table> {
-    let others =
-        [beside(summary), claims(summary), differences(summary), pairs(summary), losses(summary)];
+    let others = [
+        comparison(summary),
+        claims(summary),
+        differences(summary),
+        pairs(summary),
+        losses(summary),
+    ];
     std::iter::once(accuracy(summary)).chain(others.into_iter().flatten()).collect()
 }
 
@@ -240,7 +245,7 @@ pub(super) fn wide(summary: &Summary) -> Table {
 
 /// The same with a line per dataset and method, for narrow screens.
 pub(super) fn long(summary: &Summary) -> Table {
-    // A name that the line above has is left out.
+    // A name is left out if the line above has it.
     let first =
         |column: &Column, name: Field| if column.index == 0 { name } else { Field::default() };
     let columns: [ColumnOf<'_, Entry<'_>>; 5] = [
@@ -263,7 +268,7 @@ pub(super) fn long(summary: &Summary) -> Table {
 }
 
 /// Every number of the paper, ours, and the verdict.
-pub(super) fn beside(summary: &Summary) -> Option<Table> {
+pub(super) fn comparison(summary: &Summary) -> Option<Table> {
     let table = summary.paper?;
     let compared = summary.entries().filter_map(|entry| Some((entry, entry.cell.paper.as_ref()?)));
     let rows = Table::of(
@@ -282,8 +287,8 @@ pub(super) fn beside(summary: &Summary) -> Option<Table> {
         ],
     );
     let caption = format!("Comparison with the paper's Table {}: {}", table.table, table.caption);
-    let note = "Difference: ours minus the paper's, in points, taken before rounding. Detectable from: the smallest \
-                difference in points that would have been called higher or lower.";
+    let note = "Difference: ours minus the paper's, in points, computed before rounding. Detectable from: the smallest \
+                difference in points that would count as higher or lower.";
     let notes = [note.to_owned()].into_iter().chain(summary.other_problem());
     rows.titled("paper", caption, notes)
 }
@@ -350,9 +355,8 @@ pub(super) fn claims(summary: &Summary) -> Option<Table> {
     let has_trainings = summary.rows.iter().any(|row| row.trainings.is_some());
     let trainings = if has_trainings { OF_TRAININGS } else { "" };
     let legend = claims_legend(label);
-    let note = format!(
-        "{legend}{trainings} The paper's mark comes first; – where the paper claims nothing."
-    );
+    let note =
+        format!("{legend}{trainings} The paper's mark comes first. –: no claim in the paper.");
     let caption = format!("The claims of the paper's Table {}: {label} is better", paper.table);
     table.titled("claims", caption, [note])
 }
@@ -370,7 +374,7 @@ fn answers(cell: &Cell) -> Option<String> {
 
 /// Pairs of methods over all datasets.
 pub(super) fn pairs(summary: &Summary) -> Option<Table> {
-    /// Enough for fourteen methods; larger tables say nothing to a reader.
+    /// Enough for fourteen methods; nobody reads larger tables.
     const MOST: usize = 100;
     let ranks = summary.ranks.as_ref().filter(|ranks| ranks.pairs.len() <= MOST)?;
     let critical = ranks.critical.as_ref()?;
@@ -429,8 +433,8 @@ pub(super) fn times(summary: &Summary) -> Option<Table> {
         &[("Dataset", Word, &|row| Field::text(&row.dataset))],
         (Number, field),
     );
-    let note = "Without the kernel matrix, which all methods share, and without the choice of parameters; on the \
-                machines that ran the cells, so not to be compared with other machines' times.";
+    let note = "Times exclude the kernel matrix, which all methods share, and the choice of parameters. Do not compare \
+                times of different machines.";
     table.titled("times", "Seconds per fit, mean over splits", [note.to_owned()])
 }
 
@@ -440,7 +444,7 @@ fn seconds(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The methods of the experiment with their losses, after the paper's Table 1.
+/// The methods of the experiment with their losses, in the form of the paper's Table 1.
 pub(super) fn losses(summary: &Summary) -> Option<Table> {
     let infos = summary.columns.iter().filter_map(|column| column.info);
     let infos: IndexMap<&str, &MethodInfo> = infos.map(|info| (info.name, info)).collect();
@@ -456,7 +460,7 @@ pub(super) fn losses(summary: &Summary) -> Option<Table> {
     let note = "a is the value of a hyperplane's function at a sample it is close to (similarity) or far from \
                 (dissimilarity), s the margin: 1, or a parameter of networks; ε, τ and γ are parameters. [x]₊ is x or \
                 0, whichever is larger.";
-    let caption = "Methods and their losses, after the paper's Table 1";
+    let caption = "Methods and their losses, in the form of the paper's Table 1";
     rows.titled("methods", caption, [note.to_owned()])
 }
 

@@ -1,4 +1,4 @@
-//! The ledger that a run writes, held against other runs.
+//! The ledger that a run writes, locked against other runs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,8 +32,8 @@ impl Folder {
             Error { exit: Exit::Input, ..error }.with_help(help)
         })?;
         let writer = writer.ok_or_else(|| locked(path))?;
-        // First hold one's own ledger, then look at others': of two runs that start together at least
-        // one sees the other.
+        // First lock the own ledger, then look at the others: of two runs that start together, at least one sees the
+        // other.
         if part.is_some() {
             refuse_in_use(path, &[own], LOOKS)?;
         } else {

@@ -1,4 +1,4 @@
-//! Whether a point lies at an end of its grid.
+//! Whether a point is at an end of its grid.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::ledger::{Edge, End, Tried};
 /// Fewest values of a parameter whose ends are reported: of two values, one is always at an end.
 const FEWEST: usize = 3;
 
-/// The ends of parameters' values at which the point `chosen` lies.
+/// The ends of parameters' values at which the point `chosen` is.
 ///
 /// Values may be given in any order; those that are not numbers have no ends. An end counts if the value next to it
 /// is worse: on a plateau the choice of the end is an accident.
@@ -29,7 +29,7 @@ pub(super) fn edges(grid: &[(String, Vec<Value>)], points: &[Tried], chosen: usi
     edges
 }
 
-/// The end at which the value number `at` lies, and the number of the value next to it.
+/// The end at which the value number `at` is, and the number of the value next to it.
 fn end(values: &[Value], at: usize) -> Option<(End, usize)> {
     let numbers: Vec<f64> = values.iter().map(Value::as_f64).collect::<Option<_>>()?;
     let mut order: Vec<usize> = (0..numbers.len()).collect();
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_in_the_middle_lies_at_no_end() {
+    fn a_point_in_the_middle_is_at_no_end() {
         // c by r: the point (2, 0.1) is the middle one of 3 x 3.
         let grid = grid(&[("c", json!([1, 2, 4])), ("r", json!([0.01, 0.1, 1]))]);
         let means = [1.0, 2.0, 1.0, 2.0, 9.0, 2.0, 1.0, 2.0, 1.0];

@@ -179,7 +179,7 @@ impl Runner<'_> {
         Ok(files)
     }
 
-    /// Chooses among the points of the method, unless there is one only, or another cell made the choice.
+    /// Chooses among the points of the method, unless there is only one, or another cell made the choice.
     fn choose(
         &self,
         record: &mut Record,
@@ -198,7 +198,7 @@ impl Runner<'_> {
         }
         let split = if settings.once { 0 } else { cell.split };
         let purpose = match settings.on {
-            // What is scored on test samples is the very fit that comes last.
+            // What is scored on test samples is the same fit as the last one.
             SelectOn::Test => "fit",
             SelectOn::Training | SelectOn::Validation => "select",
         };

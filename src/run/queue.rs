@@ -164,7 +164,7 @@ mod tests {
             let (sender, receiver) = std::sync::mpsc::channel();
             let queue = &queue;
             scope.spawn(move || sender.send(queue.take().map(|job| job.dataset)));
-            // Whatever the thread does in the meantime, it cannot have been given the second job.
+            // At no time can the thread have been given the second job.
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(receiver.try_recv().is_err());
             queue.finish(&first);

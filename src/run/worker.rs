@@ -156,9 +156,9 @@ fn ending(status: Option<ExitStatus>) -> String {
     #[cfg(unix)]
     if let Some(signal) = status.and_then(|s| std::os::unix::process::ExitStatusExt::signal(&s)) {
         let meaning = match signal {
-            6 => " (it gave up, as when memory or stack run out)",
-            9 => " (killed, as systems do when memory runs out)",
-            11 => " (a wrong memory access)",
+            6 => " (aborted, for example because memory or stack ran out)",
+            9 => " (killed, for example because memory ran out)",
+            11 => " (segmentation fault)",
             _ => "",
         };
         return format!("was ended by signal {signal}{meaning}");

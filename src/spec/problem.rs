@@ -99,7 +99,7 @@ impl SpecText {
         }
     }
 
-    /// A problem at the place of a path.
+    /// A problem where a path is written.
     pub fn problem(
         &self,
         path: &[&str],

@@ -185,7 +185,7 @@ impl<'a> Resolver<'a> {
             }
             labels => {
                 let message = format!(
-                    "`compare.against` is {}, which stands for {}, expected {}",
+                    "`compare.against` is {}, which could mean any of {}, expected {}",
                     name_of(against),
                     counted(labels.len(), "method"),
                     one_of(labels)

@@ -144,7 +144,7 @@ fn range() -> Value {
     })
 }
 
-/// Lets the bare name of a variant stand for the variant with default options.
+/// Lets the bare name of a variant mean the variant with default options.
 fn allow_bare_names(schema: &mut Schema, definitions: &Map<String, Value>) {
     if let Some(Value::Array(variants)) = schema.get_mut("oneOf") {
         let bare = variants.iter().filter_map(|variant| bare(variant, definitions));

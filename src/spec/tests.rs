@@ -213,7 +213,7 @@ fn options_of_slurm_are_checked_by_the_patterns_of_the_schema() {
     assert!(slurm_option("nothing", "x").is_err());
 }
 
-/// Whatever the text, the answer is an experiment or problems that can be shown.
+/// For any text, the answer is an experiment or problems that can be shown.
 fn is_answered(text: &str) {
     if let Err(error) = parse(text, "x.yaml") {
         assert!(!error.problems().is_empty());

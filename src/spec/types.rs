@@ -391,7 +391,7 @@ pub struct Resources {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     #[schemars(range(min = 1, max = 4096))]
     pub cpus: Option<u32>,
-    /// Give a task graphics processors, such as `1` or `a100:2`.
+    /// Give a task GPUs, such as `1` or `a100:2`.
     #[arg(long, value_name = "GPUS", value_parser = |text: &str| slurm_option("gpus", text))]
     #[schemars(
         regex(pattern = r"^[A-Za-z0-9._-]+(:[0-9]+)?$"),

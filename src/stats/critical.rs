@@ -6,7 +6,7 @@
 //! CD = q sqrt(k (k + 1) / (6 N)),    q = (quantile of the studentized range, k, infinity) / sqrt(2).
 //! ```
 //!
-//! Ranks cannot be further apart than `k - 1`, so with few datasets no outcome at all may be significant.
+//! Ranks cannot be further apart than `k - 1`, so with few datasets no result may be significant.
 
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 

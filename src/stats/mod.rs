@@ -4,10 +4,10 @@
 //! * [`paired_t`], [`corrected_t`], [`cohens_dz`], [`signed_rank`]: two methods on common splits;
 //! * [`holm`]: many tests at once;
 //! * [`average_ranks`], [`friedman`], [`pairwise_signed_rank`], [`CriticalDifference`]: many methods
-//!   over many datasets, and what so few datasets cannot show;
+//!   over many datasets, and what too few datasets cannot show;
 //! * [`WinTieLoss`]: two methods over many datasets;
 //! * [`welch`], [`Reproduction`]: our numbers against printed ones;
-//! * [`tsne`], [`silhouette`], [`knn_accuracy`]: samples in a space, and how classes lie in it.
+//! * [`tsne`], [`silhouette`], [`knn_accuracy`]: samples in a space, and how well classes separate in it.
 //!
 //! Every function answers `None` where there is nothing to say (too few values, or values that are
 //! not finite) and documents its degenerate cases; none of them panics or returns NaN.

@@ -48,7 +48,7 @@ pub fn pairwise_signed_rank(rows: &[Vec<f64>]) -> Vec<Pair> {
 
 /// Ranks from the smallest value up, starting at 1; equal values share the mean of their ranks.
 ///
-/// Values are told apart exactly, without a tolerance.
+/// Values are compared exactly, without a tolerance.
 pub(super) fn midranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

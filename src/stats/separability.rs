@@ -1,4 +1,4 @@
-//! How well classes are set apart: silhouettes and nearest neighbours, both from plain distances.
+//! How well classes are separated: silhouettes and nearest neighbours, both from plain distances.
 
 use ndarray::ArrayView2;
 
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_not_said() {
+    fn what_is_not_defined_is_none() {
         let x = array![[0.0], [1.0], [f64::NAN]];
         assert_eq!(silhouette(x.view(), &[0, 1, 1]), None);
         assert_eq!(knn_accuracy(x.view(), &[0, 1, 1], 1), None);

@@ -38,7 +38,7 @@ pub fn welch(ours: Sample, theirs: Sample) -> Option<TTest> {
 /// What our number says about a printed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reproduction {
-    /// Not told apart by Welch's test, or no further away than the margin. With large deviations that
+    /// No difference by Welch's test, or one within the margin. With large deviations that
     /// says little: see [`Reproduction::smallest_seen`].
     Reproduced,
     /// Above it, by the test and by more than the margin.
@@ -51,10 +51,10 @@ pub enum Reproduction {
 
 impl Reproduction {
     pub const ALL: [Self; 4] = [Self::Reproduced, Self::Higher, Self::Lower, Self::NotRun];
-    /// The practical margin in percentage points: closer numbers are the same for any purpose.
+    /// The practical margin in percentage points: closer numbers count as the same.
     pub const MARGIN: f64 = 0.5;
 
-    /// Judges a difference `ours - theirs`. Where a side has no deviation there is no test, and
+    /// Judges a difference `ours - theirs`. If a side has no deviation, there is no test, and
     /// the margin alone decides.
     pub fn of(difference: f64, test: Option<&TTest>) -> Self {
         let differs = test.is_none_or(|test| test.p < LEVEL);

@@ -1,5 +1,5 @@
-//! Promise: a run never damages results. What a folder was computed from stays known, whatever data a machine has and
-//! however narrow a run is.
+//! Promise: a run never damages results. What a folder was computed from stays known, even if a machine lacks data or a
+//! run covers only a part.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -248,7 +248,7 @@ fn changed_data_is_announced_and_never_mixed() {
     let old_rows = fs::read_to_string(folder.path("results/two/table.csv")).unwrap();
     folder.write("a.csv", table(100.0) + "5,5,p\n");
     let said = ["the data of `a` changed", &former[..12], "this machine has"];
-    // Whoever only looks, or runs something else, changes nothing.
+    // Looking, or running something else, changes nothing.
     for command in ["run two.yaml --dry-run", "check two.yaml", "run two.yaml --only dataset=b"] {
         let ended = changes_nothing(&folder, command, 0);
         assert_says(&ended.err, &said);
@@ -510,7 +510,7 @@ fn a_folder_that_version_0_1_damaged_is_repaired() {
     assert!(!ended.out.contains("ignored"), "{}", ended.out);
     let provenance = json(&folder, "results/two/provenance.json");
     assert_eq!(provenance["data"][0]["sha256"], hash_of(&folder, 0));
-    // Apart from the ledger, which keeps the skips, and the lists of what was computed when, all is as it was.
+    // Except for the ledger, which keeps the skips, and the lists of what was computed when, all is as it was.
     let changed = differences(&before, &folder.path("results"));
     let expected =
         ["two/ledger.jsonl", "two/outputs.json", "two/provenance.json"].map(PathBuf::from);

@@ -18,7 +18,7 @@ fn refusal_with(name: &str, bytes: impl AsRef<[u8]>, label: Option<&str>) -> Str
     fs::write(folder.path().join(name), bytes).unwrap();
     let spec = FilesSpec { label: label.map(str::to_owned), ..files(folder.path(), name) };
     let error = load_files(&spec).expect_err("bad data must be refused");
-    assert!(!error.is_unavailable(), "bad content is no missing file");
+    assert!(!error.is_unavailable(), "bad content is not a missing file");
     within(folder.path(), &error)
 }
 
@@ -141,7 +141,7 @@ fn csv_fields_are_numbers_and_quotes_close() {
     );
     assert_eq!(
         refusal("a.csv", "1,2,a\n1,\"2,a\n"),
-        "a.csv:2: found a quoted field that never ends, expected a closing `\"`"
+        "a.csv:2: found an unterminated quoted field, expected a closing `\"`"
     );
 }
 

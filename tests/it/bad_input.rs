@@ -1,5 +1,5 @@
 //! Promise: bad input ends with exit code 2 before anything is computed or written, in sentences that
-//! name the place, what was found there and what was expected. Data that is not to be had is no bad
+//! name the place, what was found there and what was expected. Missing data is not bad
 //! input: its cells are counted as not run, with the reason.
 
 use std::fs;
@@ -39,7 +39,7 @@ fn spec_refusal(old: &str, new: &str) -> String {
     refusal(&folder, "")
 }
 
-/// What is said about a file of one's own.
+/// The error about a file of the user's own.
 fn file_refusal(name: &str, contents: impl AsRef<[u8]>) -> String {
     let folder = Folder::new();
     folder.write(name, contents);
@@ -270,7 +270,7 @@ fn two_experiments_of_one_name() {
 }
 
 #[test]
-fn two_entries_of_one_method_that_only_their_label_tells_apart() {
+fn two_entries_of_one_method_that_differ_only_in_their_label() {
     let said = spec_refusal("  - svm\n", "  - svm\n  - svm: {label: Again, c: 1}\n");
     assert_says(&said, &["spec.yaml:7:5: this is the method of line 6 with the same parameters"]);
 }
@@ -307,7 +307,7 @@ fn cells_whose_data_is_missing_are_reported_and_not_recorded() {
     assert_says(&csv, &["chg,svm,SVM,0,,,,,,,", ",0,0,2,"]);
 }
 
-/// Results are published as they are: they must not tell where on whose machine they were made.
+/// Results are published as they are: they must not reveal on whose machine they were made.
 #[test]
 fn no_result_names_the_machine_or_its_folders() {
     let folder = Folder::new();

@@ -474,7 +474,7 @@ fn comparisons() {
             (
                 "twsvm",
                 &[
-                    "x.yaml:4:20: `compare.against` is `twsvm`, which stands for 2 methods, expected one of `TWSVM`, `Other`",
+                    "x.yaml:4:20: `compare.against` is `twsvm`, which could mean any of 2 methods, expected one of `TWSVM`, `Other`",
                 ],
             ),
         ],

@@ -1,5 +1,4 @@
-//! Promise: whatever is wrong with specs and data is told before anything is computed, all of it at
-//! once and at its place.
+//! Promise: all errors in specs and data are reported at once, with their places, before anything is computed.
 
 use crate::program::Folder;
 use npsvcpp::ledger::Record;
@@ -29,7 +28,7 @@ fn no_spec_is_run_unless_all_can_be() {
 }
 
 #[test]
-fn all_bad_files_are_told_at_once() {
+fn all_bad_files_are_reported_at_once() {
     let folder = folder();
     folder.write("odd.csv", "1,a\n2,b\nx,a\n3,b\n");
     let datasets = "  - files: {name: gone, train: gone.txt}
@@ -66,7 +65,7 @@ fn a_dry_run_ends_as_check_does() {
     assert!(!folder.path("results").exists());
 }
 
-/// Of data that is put there by hand an empty folder is no part.
+/// An empty folder is not data that someone put there.
 #[test]
 fn an_empty_folder_is_missing_data() {
     let folder = folder();
@@ -114,7 +113,7 @@ fn render_selects_what_is_written() {
 
 /// The spec may come through a pipe, which is read only once.
 #[test]
-fn the_spec_as_it_was_run_lies_beside_the_results() {
+fn the_spec_is_kept_with_the_results() {
     let folder = folder();
     let text = std::fs::read_to_string(folder.path("good.yaml")).unwrap();
     let mut command = assert_cmd::Command::from(folder.command("run /dev/stdin --offline -q"));
@@ -125,7 +124,7 @@ fn the_spec_as_it_was_run_lies_beside_the_results() {
 }
 
 #[test]
-fn a_damaged_plan_is_told_not_stumbled_over() {
+fn a_damaged_plan_is_reported() {
     let folder = folder();
     assert_eq!(folder.run("run good.yaml --offline -q").code, 0);
     let plan = std::fs::read_to_string(folder.path("results/good/plan.json")).unwrap();
@@ -147,9 +146,9 @@ fn records(folder: &Folder, name: &str) -> Vec<Record> {
     folder.records(name)
 }
 
-/// What is fixed is known whatever becomes of a cell; what is tuned is not.
+/// Fixed parameters are known even for a cell without results; tuned ones are not.
 #[test]
-fn cells_without_results_tell_their_parameters() {
+fn cells_without_results_have_their_fixed_parameters() {
     let folder = folder();
     let text = "name: few\ndatasets: [optdigits]\nsplits: {repeats: 1}\nselect: {folds: 2}\n\
                 methods: [{svm: {c: 3}}, {twsvm: {c: [1, 2], r: 0.5}}]\n";

@@ -1,4 +1,4 @@
-//! Promise: every command does what its help says, and its exit code tells how it went.
+//! Promise: every command does what its help says, and its exit code shows how it ended.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -253,7 +253,7 @@ fn list_names_every_method_dataset_and_experiment() {
     assert_eq!(experiments.code, 0);
     let lines: Vec<_> = experiments.out.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].contains("not sound"), "{}", lines[0]);
+    assert!(lines[0].contains("not valid"), "{}", lines[0]);
     assert!(lines[1].contains("A tiny experiment"), "{}", lines[1]);
 }
 
@@ -364,7 +364,7 @@ fn only_takes_alternatives() {
         .run("run tiny.yaml --offline --only method=svm --only method=lstwsvm --only split=0");
     assert_eq!(run.code, 0, "{}", run.err);
     assert_eq!(cells(&folder, "tiny"), [(0, "lstwsvm".to_owned()), (0, "svm".to_owned())]);
-    // With a split of its own a dataset has split 0 only, so no cell meets both conditions here.
+    // A dataset with a predefined split has only split 0, so no cell meets both conditions.
     let rows: String = (0..12).map(|i| format!("{} 1:{i}\n", i % 2)).collect();
     folder.write("own.txt", rows);
     folder.write(
@@ -377,7 +377,7 @@ fn only_takes_alternatives() {
     );
     let none = folder.run("run both.yaml --offline --only dataset=own --only split=1");
     assert_eq!(none.code, 2, "{}", none.out);
-    assert!(none.err.contains("--only: no cell of this experiment meets all"), "{}", none.err);
+    assert!(none.err.contains("--only: no cell of this experiment matches all"), "{}", none.err);
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn a_folder_another_run_writes_to_is_left_alone() {
          another folder with --out\n"
     );
     assert_eq!(fs::read(&path).unwrap(), before);
-    // Looking on is no writing.
+    // Reading is not writing.
     assert_eq!(folder.run("status results/tiny").code, 3);
     assert_eq!(folder.run("render results/tiny").code, 0);
     drop(ledger);

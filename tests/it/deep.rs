@@ -100,7 +100,7 @@ fn a_residual_network_agrees_with_another_implementation() {
     }
 }
 
-/// A photograph as the program sees it, by way of its own loader.
+/// A photograph as the program's loader reads it.
 fn planes(path: &Path) -> Tensor {
     let image = image::open(path).unwrap().into_rgb8();
     let image = image::imageops::resize(&image, 224, 224, image::imageops::FilterType::Triangle);
@@ -290,7 +290,7 @@ fn a_killed_program_continues_its_training_from_the_checkpoint() {
 }
 
 #[test]
-fn devices_are_named_and_a_missing_one_is_said() {
+fn devices_are_named_and_a_missing_one_is_reported() {
     let folder = Folder::new();
     folder.write("spec.yaml", SPEC);
     let ended = folder.run("run spec.yaml --offline --device gpu");
@@ -429,7 +429,7 @@ fn what_is_wrong_with_images_and_weights_is_named() {
 
     // The cells of the dataset cannot run; others could.
     fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
-    ends(3, "tiny.safetensors: found no whole safetensors file");
+    ends(3, "tiny.safetensors: found an incomplete or damaged safetensors file");
     let mut other = resnet18();
     other[0].1 = vec![64, 3, 5, 5];
     write_weights(&weights, &other);

@@ -145,7 +145,7 @@ fn cell(folder: &Folder, method: &str) -> String {
 
 #[cfg(feature = "failpoints")]
 #[test]
-fn a_checkpoint_that_cannot_be_continued_from_is_said_and_the_other_cells_run() {
+fn a_bad_checkpoint_is_reported_and_the_other_cells_run() {
     let folder = collection();
     let cell = cell(&folder, "cross-entropy");
     // A checkpoint of the other training.

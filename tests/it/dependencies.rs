@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What each module of `src` may use, besides [`BASICS`]. A module stands below all that it uses.
+/// What each module of `src` may use, besides [`BASICS`]. A module is listed below all that it uses.
 const MAY_USE: [(&str, &[&str]); 13] = [
     ("paper", &[]),
     ("stats", &[]),

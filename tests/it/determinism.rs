@@ -156,7 +156,7 @@ fn the_order_of_methods_does_not_matter() {
     };
     let mut reversed = labels("backwards");
     reversed.reverse();
-    assert_eq!(labels("forwards"), reversed, "columns stand in the spec's order");
+    assert_eq!(labels("forwards"), reversed, "columns are in the spec's order");
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_resnet34_with_published_weights_agrees_with_pytorch() {
     let mut network = network(&file);
     let found = error(&network, &pixels(224, 1), false, &reference()["pretrained"]);
     assert!(found < 1e-4, "{found}");
-    // How pixels are stored changes nothing but the last digits. An untrained network would amplify these.
+    // The storage of pixels changes only the last digits. An untrained network would amplify these.
     let images = network.conventions().normalise(&pixels(64, 8));
     let usual = tch::no_grad(|| network.forward(&images, true));
     network.set_channels_last();

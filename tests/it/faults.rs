@@ -1,5 +1,5 @@
-//! Promise: nothing is lost. Whatever happens to a run, to its disk, to its folder or to its input, its
-//! ledger stays readable, the next run goes on, and what changed is run again with the reason said.
+//! Promise: nothing is lost. If a run, its disk, its folder or its input is damaged, its ledger
+//! stays readable, the next run continues, and what changed runs again, with the reason.
 
 use crate::tiny;
 use std::collections::BTreeSet;
@@ -64,7 +64,7 @@ fn a_run_of_the_whole_is_refused_while_a_shard_runs_and_other_shards_are_not() {
     }
     let other = folder.run(&format!("{run} --shard 2/2 --only method=lstwsvm"));
     assert_eq!(other.code, 0, "{}", other.err);
-    // What is there can be merged and rendered meanwhile.
+    // What is done can be merged and rendered at the same time.
     assert_eq!(folder.run("merge out").code, 3);
     assert_eq!(records(&folder, "out/ledger.jsonl").len(), 2);
     first.kill().unwrap();
@@ -99,7 +99,7 @@ fn a_ledger_of_an_older_version_is_still_read() {
 }
 
 #[test]
-fn what_changed_is_run_again_and_said() {
+fn what_changed_runs_again_with_the_reason() {
     let folder = tiny::folder(2);
     assert_eq!(folder.run("run tiny.yaml --offline --out out").code, 0);
     let mut had = 8;
@@ -137,7 +137,7 @@ fn what_changed_is_run_again_and_said() {
     assert!(said[0].starts_with("8 cells are run again: `kernel` changed from "), "{said:?}");
     assert_eq!(new.len(), 8);
 
-    // A split more is no change of what there is.
+    // An additional split does not change the others.
     folder.write("tiny.yaml", changed.replace("repeats: 2", "repeats: 3") + "kernel: linear\n");
     let (said, new) = rerun();
     assert_eq!(said, Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! The figure of a ledger shows every method and dataset, and says so where there is nothing to show.
+//! The figure of a ledger shows every method and dataset, or why there is nothing to show.
 
 use crate::results;
 use std::fs;
@@ -116,7 +116,7 @@ fn the_marks_are_explained() {
     }
     let prose = prose(&whole());
     assert!(prose.contains("one standard deviation (sd) over the splits"));
-    assert!(prose.contains("≠: not the problem of the paper's row."));
+    assert!(prose.contains("≠: the problem differs from the paper's."));
     assert!(prose.contains("Finished: of 160 cells 119 ok, 1 failed, 40 skipped."));
 }
 
@@ -237,7 +237,7 @@ fn a_half_finished_ledger_shows_what_there_is() {
 }
 
 #[test]
-fn failures_are_told_with_their_reason() {
+fn failures_are_shown_with_their_reason() {
     let plan = plan();
     let all = summary(&plan, &failed(&records(&plan), "out of memory"));
     let reason = "no results: all 10 splits failed: out of memory";
@@ -283,7 +283,7 @@ fn a_reason_of_any_length_is_cut_with_an_ellipsis() {
 }
 
 #[test]
-fn what_lies_far_off_leaves_room_for_the_others() {
+fn a_distant_value_leaves_room_for_the_others() {
     let plan = plan();
     let mut records = records(&plan);
     for record in &mut records {
@@ -293,19 +293,19 @@ fn what_lies_far_off_leaves_room_for_the_others() {
     }
     let summary = summary(&plan, &records);
     assert!(words(&summary).contains("◂ 33.50 ± 0.53"));
-    assert!(prose(&summary).contains("◂: mean ± sd of what lies off the axis"));
+    assert!(prose(&summary).contains("◂: mean ± sd of a value too far below the others"));
     assert!(csv(&summary).contains("dna,svm,SVM,no,split,0,,33.0,,,"));
 }
 
 #[test]
-fn accuracies_that_are_no_percentages_are_not_drawn() {
+fn accuracies_outside_0_to_100_are_not_drawn() {
     let plan = plan();
     let mut records = records(&plan);
     for record in records.iter_mut().filter(|r| r.dataset == "dna") {
         record.accuracy = Some(f64::MAX);
     }
     let summary = summary(&plan, &records);
-    assert_eq!(words(&summary).matches("that are no percentages").count(), 4);
+    assert_eq!(words(&summary).matches("accuracies outside 0 to 100").count(), 4);
     let data = csv(&summary);
     assert!(!data.contains("inf") && !data.contains("NaN"), "{data}");
 }
@@ -336,7 +336,7 @@ fn a_plan_of_nothing_has_no_figure() {
 }
 
 #[test]
-fn very_large_plans_are_drawn_in_part_and_told_in_whole() {
+fn very_large_plans_are_drawn_in_part_with_all_data() {
     let mut plan = plan();
     let (dataset, method) = (plan.datasets[3].clone(), plan.methods[0].clone());
     for number in 0..60 {

@@ -1,4 +1,4 @@
-//! Every figure is a sound picture with the expected series, and its numbers lie beside it.
+//! Every figure is a sound picture with the expected series, and its numbers are next to it.
 
 use crate::results;
 use std::fs;
@@ -140,7 +140,7 @@ fn every_figure_has_its_series() {
 }
 
 #[test]
-fn the_numbers_drawn_lie_beside_each_figure() {
+fn the_numbers_drawn_are_next_to_each_figure() {
     let dir = tempfile::tempdir().unwrap();
     for drawn in render::figures(&everything(dir.path())) {
         if drawn.name != "accuracy" {
@@ -235,7 +235,7 @@ fn other_bytes_need_another_format_number() {
 }
 
 #[test]
-fn every_warning_stands_under_every_figure() {
+fn every_warning_is_under_every_figure() {
     let dir = tempfile::tempdir().unwrap();
     let summary = everything(dir.path());
     assert!(!summary.warnings.is_empty());
@@ -256,7 +256,7 @@ fn a_ledger_without_results_has_no_figure_but_the_one_that_says_so() {
 }
 
 #[test]
-fn files_beside_the_ledger_may_be_broken() {
+fn files_next_to_the_ledger_may_be_broken() {
     let dir = tempfile::tempdir().unwrap();
     everything(dir.path());
     fs::write(dir.path().join("traces/1-1-0.jsonl"), "{]\n\u{0}").unwrap();

@@ -61,13 +61,13 @@ fn starting_over_without_a_plan_or_a_name() {
     fs::remove_file(folder.path("results/two/plan.json")).unwrap();
     let ended = folder.run("run two.yaml --fresh");
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert_says(&ended.err, &["no comparison: results/two.old-1 has no plan"]);
+    assert_says(&ended.err, &["no comparison: the plan in results/two.old-1 cannot be read"]);
     let ended = folder.run("run two.yaml --fresh --out ..");
     assert_eq!(ended.code, 2, "{}", ended.err);
     assert_says(&ended.err, &["--fresh cannot rename ..", "--out"]);
 }
 
-/// Whoever stops a run that starts over gets the comparison when it is continued.
+/// If a run that starts over is stopped, the comparison comes when it is continued.
 #[cfg(feature = "failpoints")]
 #[test]
 fn the_comparison_survives_an_interruption() {

@@ -1,5 +1,4 @@
-//! Promise: with cells in processes of their own, one that hangs or dies fails alone, and the numbers
-//! are those of a run without such processes.
+//! Promise: if cells run in child processes, a cell that hangs or dies fails alone, and the numbers are the same.
 
 use crate::tiny;
 use std::process::Stdio;
@@ -139,9 +138,8 @@ fn a_killed_worker_fails_its_cell_and_is_replaced() {
         .map(|record| (record.method, record.error.unwrap_or_default()))
         .collect();
     let killed =
-        "its worker process was ended by signal 9 (killed, as systems do when memory runs out)";
-    let aborted =
-        "its worker process was ended by signal 6 (it gave up, as when memory or stack run out)";
+        "its worker process was ended by signal 9 (killed, for example because memory ran out)";
+    let aborted = "its worker process was ended by signal 6 (aborted, for example because memory or stack ran out)";
     let expected = [
         ("lstwsvm", ""),
         ("k-npsvcpp", killed),

@@ -130,7 +130,7 @@ fn an_interrupt_ends_cleanly_and_says_how_to_continue() {
     progress.read_to_string(&mut said).unwrap();
     let ended = child.wait().unwrap();
     assert_eq!(ended.code(), Some(130), "{said}");
-    assert!(said.contains("finishing the cells in flight"), "{said}");
+    assert!(said.contains("finishing the running cells"), "{said}");
     assert!(said.contains("cells are left; run the same command to continue"), "{said}");
 
     let read = Ledger::read(&folder.path("interrupted")).unwrap();

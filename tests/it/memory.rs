@@ -65,7 +65,7 @@ fn cells_beyond_the_budget_are_skipped_in_words() {
 
 /// Small numbers used to read `needs about 0.00 GB, more than the budget of 0.00 GB`.
 #[test]
-fn sizes_are_told_in_units_that_show_them() {
+fn sizes_have_a_readable_unit() {
     let folder = folder();
     let run = folder.run("run roomy.yaml --offline -q --memory 2KB");
     assert_eq!(run.code, 3);

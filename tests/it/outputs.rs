@@ -1,5 +1,5 @@
-//! Promise: rendering is complete or is redone. Whatever is missing, changed by hand or outdated among the files of a
-//! rendering is written again, and nothing else is touched.
+//! Promise: rendering is complete or is redone. Files that are missing, changed by hand or outdated are written again, and
+//! nothing else is touched.
 
 use crate::rendered;
 use std::fs::{self, File};
@@ -263,7 +263,7 @@ fn the_index_page_is_complete_or_is_redone() {
 }
 
 #[test]
-fn the_index_page_of_the_working_folder_lies_in_it() {
+fn the_index_page_of_the_working_folder_is_in_it() {
     let folder = finished("");
     for name in ["one", "two"] {
         rendered::write(&folder.path(name), &files(&folder.path("whole")));

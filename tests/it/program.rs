@@ -1,4 +1,4 @@
-//! The program as a user meets it: a folder of one's own, arguments, an exit code and two texts.
+//! The program as a user meets it: a folder, arguments, an exit code and two texts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes the file `name`, and the folders it lies in.
+    /// Writes the file `name`, and the folders that contain it.
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Promise: the first experiment of the README runs as it lies there, without network or data, and
+//! Promise: the first experiment of the README runs as it is printed there, without network or data, and
 //! every method has an answer.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ fn the_quickstart_runs_every_method() {
     let mut cells = BTreeSet::new();
     for record in &records {
         assert_eq!(record.status, Status::Ok, "{record:?}");
-        // Chance is 10 percent; this tells a working prediction from a broken one, no more.
+        // Chance is 10 percent; this only distinguishes a working prediction from a broken one.
         assert!(record.accuracy.is_some_and(|percent| percent > 50.0), "{record:?}");
         cells.insert((record.dataset.as_str(), record.method.as_str()));
     }

@@ -1,4 +1,4 @@
-//! What a spec asks to have recorded lies beside the ledger, agrees with it, and is drawn.
+//! Recordings that a spec asks for are next to the ledger, agree with it, and are drawn.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ fn trace(folder: &Folder, record: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn what_was_not_recorded_is_said_and_what_was_is_taken_over() {
+fn missing_recordings_are_reported_and_others_reused() {
     let folder = Folder::new();
     folder.write("plain.yaml", SPEC);
     folder.write("spec.yaml", format!("{SPEC}record: [evolution, embedding]\n"));

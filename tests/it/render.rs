@@ -1,4 +1,4 @@
-//! A ledger becomes the same honest tables whoever renders it, and however it ended.
+//! A ledger becomes the same honest tables on every machine, however the run ended.
 
 use crate::results;
 use std::fs;
@@ -44,7 +44,7 @@ fn csv() {
 }
 
 #[test]
-fn times_have_files_of_their_own() {
+fn times_have_separate_files() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan();
     write_folder(dir.path(), &plan, &records(&plan));
@@ -101,7 +101,7 @@ fn colour_changes_nothing_but_colour() {
 }
 
 #[test]
-fn wins_and_losses_are_told_apart() {
+fn wins_and_losses_are_distinguished() {
     let summary = whole();
     let [_, binalpha, pendigits, dna] = &summary.rows[..] else {
         panic!("four datasets");
@@ -156,7 +156,7 @@ fn a_failed_split_leaves_the_others_and_is_accounted_for() {
 }
 
 #[test]
-fn the_papers_numbers_stand_beside_ours() {
+fn the_papers_numbers_are_shown_with_ours() {
     let summary = whole();
     assert_eq!(summary.paper.unwrap().table, "2");
     let cell = &summary.rows[1].cells[3];
@@ -179,8 +179,8 @@ fn every_number_of_the_paper_has_a_verdict() {
     assert_eq!(verdict(2, 0), Reproduction::NotRun, "a part of pendigits");
     assert_eq!(verdict(3, 1), Reproduction::Reproduced, "within the margin");
     let expected = "Of 16 numbers of the paper's Table 2: 6 reproduced, 2 higher, 0 lower and 8 not \
-         run; of the last, 4 have a number here, but of another problem. Reproduced only means not told apart: a \
-         difference had to exceed 0.50 to 1.58 points (median 0.65) to be counted.";
+         run; 4 of those not run have a number here, but for a different problem. Reproduced means that no difference \
+         was found. A difference had to exceed 0.50 to 1.58 points (median 0.65) to count.";
     assert_eq!(summary.findings[0], expected);
 }
 
@@ -232,10 +232,10 @@ fn tests_are_adjusted_over_the_whole_table() {
 }
 
 #[test]
-fn few_datasets_are_said_to_show_nothing() {
+fn too_few_datasets_show_nothing() {
     let summary = whole();
     let power = summary.ranks.as_ref().unwrap().power().unwrap();
-    assert!(power.contains("no outcome would be significant over so few datasets"));
+    assert!(power.contains("with this few datasets, no result can be significant"));
     assert!(power.contains("8 datasets are needed"), "{power}");
     assert!(summary.findings.contains(&power));
 }
@@ -296,7 +296,7 @@ fn marks_without_the_correction_are_warned_of() {
     compare.test = vec![Test::PairedT];
     let summary = summary(&plan, &records);
     assert_eq!(summary.marks(&summary.rows[1].cells[0]), "‡");
-    assert!(summary.warnings.iter().any(|w| w.to_string().contains("plain paired t-test")));
+    assert!(summary.warnings.iter().any(|w| w.to_string().contains("uncorrected paired t-test")));
     plan.experiment.compare = None;
     let summary = results::summary(&plan, &records);
     assert!(
@@ -460,7 +460,7 @@ fn rendering_a_folder_twice_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_torn_line_is_passed_over_and_said_so() {
+fn a_torn_line_is_skipped_with_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     let plan = plan();
     write_folder(dir.path(), &plan, &records(&plan));
@@ -472,7 +472,7 @@ fn a_torn_line_is_passed_over_and_said_so() {
     assert_eq!(rendered.warnings.len(), 1);
     assert_eq!(rendered.summary.counts.missing, 1);
     let markdown = fs::read_to_string(dir.path().join("table.md")).unwrap();
-    assert!(markdown.contains("ignored: 1 line of the ledger"));
+    assert!(markdown.contains("ignored: 1 damaged line of the ledger"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The report says everything on one page that needs nothing but a browser, however a run ended.
+//! The report says everything on one page that needs only a browser, however a run ended.
 
 use crate::rendered::{self, finished};
 use crate::results;
@@ -93,7 +93,7 @@ fn text_from_outside_cannot_become_markup() {
 }
 
 #[test]
-fn what_is_doubtful_stands_above_everything_else() {
+fn warnings_come_before_everything_else() {
     let mut plan = plan();
     plan.experiment.select = Some(Select {
         by: SelectBy::CrossValidation,
@@ -111,12 +111,12 @@ fn what_is_doubtful_stands_above_everything_else() {
 }
 
 #[test]
-fn splits_that_data_comes_with_are_not_called_random() {
+fn predefined_splits_are_not_called_random() {
     let mut plan = plan();
     plan.datasets[3].splits.truncate(1);
     plan.cells.retain(|cell| cell.dataset != 3 || cell.split == 0);
     let page_of = |plan: &Plan| words(&page(plan, &records(plan)));
-    let mixed = "10 random splits of each dataset with 60 % for training, but of dna the one split it comes with";
+    let mixed = "10 random splits of each dataset with 60 % for training, except for dna, which has a predefined split";
     assert_eq!(page_of(&plan).matches(mixed).count(), 2);
     for dataset in &mut plan.datasets {
         dataset.splits.truncate(1);
@@ -124,7 +124,7 @@ fn splits_that_data_comes_with_are_not_called_random() {
     plan.cells.retain(|cell| cell.split == 0);
     let records: Vec<Record> = plan.cells.iter().map(|c| results::record(&plan, c)).collect();
     let own = words(&page(&plan, &records));
-    assert!(own.contains("the one split that each dataset comes with"));
+    assert!(own.contains("the predefined split of each dataset"));
     assert!(!own.contains("random split"), "{own}");
 }
 

@@ -1,4 +1,4 @@
-//! A small results folder: four methods on four datasets, of which one is not to be had.
+//! A small results folder: four methods on four datasets, of which one is not available.
 
 use std::fs;
 use std::path::Path;

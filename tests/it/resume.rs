@@ -1,4 +1,4 @@
-//! Promise: whatever stops a run, running the same command again completes it, and the tables are
+//! Promise: after any interruption of a run, running the same command again completes it, and the tables are
 //! those of a run nothing stopped.
 
 use std::collections::BTreeMap;
@@ -96,11 +96,11 @@ fn cells_of_another_experiment_are_taken_over_under_the_new_names() {
     assert!(again.err.contains("0 cells reused"), "{}", again.err);
     let nothing = folder.run("run other.yaml --offline --reuse nowhere");
     assert_eq!(nothing.code, 2);
-    let said = "--reuse nowhere: there is no ledger.jsonl in it, expected a results folder";
+    let said = "--reuse nowhere: ledger.jsonl is missing, expected a results folder";
     assert!(nothing.err.contains(said), "{}", nothing.err);
 }
 
-/// A number that cannot be is no result: neither shown nor taken for done.
+/// An impossible number is not a result: it is not shown, and its cell is not done.
 #[test]
 fn a_record_with_an_impossible_value_is_passed_over_and_its_cell_run_again() {
     let folder = small();
@@ -144,7 +144,7 @@ fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
     assert!(status.out.contains("5 of 6 cells done"), "{}", status.out);
     let render = folder.run("render results/small");
     assert!(render.err.contains(said), "{}", render.err);
-    assert!(tables(&folder, "results/small")[0].contains("run again to fill the gap"));
+    assert!(tables(&folder, "results/small")[0].contains("run again to replace what was lost"));
 
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 0, "{}", again.err);
@@ -171,7 +171,7 @@ fn lines_that_are_no_records_harm_no_others() {
     assert_each_cell_once(&folder, "results/small", 6);
 }
 
-/// Fields that a later version writes are no reason to forget a cell.
+/// Fields that a later version writes do not make a cell unfinished.
 #[test]
 fn records_with_unknown_fields_count() {
     let folder = small();
@@ -269,7 +269,7 @@ fn failing_fast_leaves_the_rest() {
     let slow = folder.run("run rare.yaml --offline --out slow");
     assert_eq!(slow.code, 3);
     assert_eq!(records(&folder, "slow").len(), 24);
-    // Going on from where the first failure stopped gives the same.
+    // Continuing after the first failure gives the same tables.
     assert_eq!(folder.run("run rare.yaml --offline --out fast").code, 3);
     assert_eq!(tables(&folder, "fast"), tables(&folder, "slow"));
 }
@@ -295,7 +295,7 @@ fn cells_without_data_are_never_recorded() {
     assert_eq!(tables(&folder, "results/small"), whole);
 }
 
-/// A file system that takes no more than some kilobytes stands for a full disk. The exit code used to
+/// A file system that takes no more than some kilobytes simulates a full disk. The exit code used to
 /// be that of bad input, found before any compute.
 #[cfg(unix)]
 #[test]

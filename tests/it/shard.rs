@@ -1,5 +1,4 @@
-//! Promise: the shards of a plan are worked off by processes that know nothing of each other, and
-//! joined they are what one run would have been.
+//! Promise: processes that do not know each other run the shards of a plan. Merged, the shards equal a single run.
 
 use crate::tiny;
 use std::collections::BTreeSet;
@@ -18,7 +17,7 @@ fn run_shards(folder: &Folder, count: usize, out: &str) {
         let run =
             folder.run(&format!("run tiny.yaml --offline --shard {number}/{count} --out {out}"));
         assert_eq!(run.code, 0, "{}", run.err);
-        let hint = format!("`npsvcpp merge {out}` joins the shards and renders");
+        let hint = format!("`npsvcpp merge {out}` merges the shards and renders");
         assert!(run.out.contains(&hint), "{}", run.out);
     }
 }

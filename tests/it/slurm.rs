@@ -1,5 +1,5 @@
 //! Promise: `submit --slurm` writes a script that can be read, hands it over once and returns; `status`
-//! tells what became of it; submitting again submits what is left. Slurm's programs are played by
+//! shows its state; submitting again submits what is left. Slurm's programs are played by
 //! shell scripts here; `scripts/test-slurm` does the same with a real Slurm.
 
 use crate::tiny;
@@ -131,7 +131,7 @@ fn a_submission_is_noted_watched_and_completed() {
     let cluster = Cluster::new();
     let submitted = cluster.run("submit tiny.yaml --slurm --offline --array 3 --out out");
     assert_eq!(submitted.code, 0, "{}", submitted.err);
-    let said = "job 41: shards 1-3 of 3, at most 20 at a time\njob 42: joins the shards";
+    let said = "job 41: shards 1-3 of 3, at most 20 at a time\njob 42: merges the shards";
     assert!(submitted.out.starts_with(said), "{}", submitted.out);
     assert!(cluster.read("job-42.words").contains("--dependency=afterany:41"));
 
@@ -148,17 +148,17 @@ fn a_submission_is_noted_watched_and_completed() {
     assert_eq!(status.code, 3);
     for line in [
         "slurm: 1 pending (Priority)\n",
-        "  shards of job 43 that ended with work left: 1 (out_of_memory)\n",
+        "  shards of job 43 that ended unfinished: 1 (out_of_memory)\n",
         "  submit them again: npsvcpp submit tiny.yaml --slurm --offline --out out --retry-failed\n",
     ] {
         assert!(status.out.contains(line), "{line}{}", status.out);
     }
     assert!(!status.out.contains("job 41 that ended"), "{}", status.out);
 
-    // Without accounting the ledgers tell the same, but for the cause.
+    // Without accounting, only the cause is unknown.
     cluster.play("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1");
     let status = cluster.run("status out");
-    let line = "  shards of job 43 that ended with work left: 1\n";
+    let line = "  shards of job 43 that ended unfinished: 1\n";
     assert!(status.out.contains(line), "{}", status.out);
 
     cluster.work(43, &[1]);
@@ -181,12 +181,12 @@ fn shards_in_the_queue_are_not_divided_otherwise() {
     cluster.0.write("queue", "41_3|PENDING|Priority\n");
     let other = cluster.run("submit tiny.yaml --slurm --offline --array 2 --out out");
     assert_eq!(other.code, 2);
-    let said = "job 41 still works on 3 shards, so 2 shards would do its work twice";
+    let said = "job 41 is still queued with 3 shards, and 2 shards would compute its cells twice";
     assert!(other.err.contains(said), "{}", other.err);
 }
 
 #[test]
-fn methods_with_resources_of_their_own_are_submitted_apart() {
+fn methods_with_other_resources_are_submitted_separately() {
     let cluster = Cluster::new();
     let slurm = "slurm: {partition: short, task: {cpus: 2}, methods: {gepsvm: {memory: 2G}}}\n";
     cluster.0.write("tiny.yaml", tiny::spec(2) + slurm);
@@ -205,7 +205,7 @@ fn methods_with_resources_of_their_own_are_submitted_apart() {
 }
 
 #[test]
-fn a_task_is_told_which_graphics_processors_are_its_own() {
+fn a_task_gets_the_devices_that_slurm_grants_it() {
     let cluster = Cluster::new();
     let shown = cluster.run("submit tiny.yaml --slurm --offline --gpus a100:2 --dry-run");
     assert_eq!(shown.code, 0, "{}", shown.err);
@@ -229,13 +229,13 @@ fn a_build_without_networks_submits_no_task_with_graphics_processors() {
 }
 
 #[test]
-fn what_sbatch_refuses_is_passed_on_in_its_words() {
+fn the_reason_of_sbatch_is_shown() {
     let cluster = Cluster::new();
     cluster.play("sbatch", "echo 'sbatch: error: invalid partition specified: x' >&2; exit 1");
     let refused = cluster.run("submit tiny.yaml --slurm --offline --partition x --out out");
     assert_eq!(refused.code, 1);
     let said =
-        "sbatch did not take out/slurm/array.sbatch: sbatch: error: invalid partition specified: x";
+        "sbatch rejected out/slurm/array.sbatch: sbatch: error: invalid partition specified: x";
     assert!(refused.err.contains(said), "{}", refused.err);
     assert!(!cluster.0.path("out/slurm/jobs.json").exists());
 }

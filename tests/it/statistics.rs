@@ -1,4 +1,4 @@
-//! The statistics agree with SciPy's, and hold what tests promise whatever the numbers.
+//! The statistics agree with SciPy's, and keep the promises of the tests for any numbers.
 
 use npsvcpp::stats::{
     WinTieLoss, average_ranks, cohens_dz, corrected_t, friedman, holm, mean, paired_t,

@@ -1,5 +1,5 @@
 //! Promise: what a spec leaves open is chosen on training samples as the spec says, every point that
-//! was tried is in the ledger, and doubtful choices are said.
+//! was tried is in the ledger, and doubtful choices are reported.
 
 use crate::program::Folder;
 use crate::tiny;
@@ -81,7 +81,7 @@ fn points_are_drawn_at_random_or_evenly() {
 }
 
 #[test]
-fn halving_scores_fewer_points_from_fold_to_fold_and_is_said() {
+fn halving_scores_fewer_points_from_fold_to_fold_with_a_warning() {
     let folder = tiny::folder(1);
     let method = "lstwsvm: {c: {log2: [-3, 4, 1]}}";
     let plain = selections(&folder, method, "{folds: 3}", "plain");
@@ -102,7 +102,7 @@ fn halving_scores_fewer_points_from_fold_to_fold_and_is_said() {
 }
 
 #[test]
-fn a_best_value_at_the_end_of_its_grid_is_said() {
+fn a_best_value_at_the_end_of_its_grid_has_a_warning() {
     let folder = tiny::folder(1);
     // With hardly any weight on errors all samples fall into one class.
     let method = "svm: {c: [1.0e-9, 1.0e-8, 1.0e-7, 1]}";

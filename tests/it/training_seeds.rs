@@ -171,7 +171,7 @@ fn seeds_on_random_splits_are_refused() {
     assert_eq!(ended.code, 2, "{}{}", ended.out, ended.err);
 }
 
-/// The table of a run that stands next to the paper's Table 3.
+/// The table of a run that is compared with the paper's Table 3.
 fn table(folder: &Folder, encoder: &str, seeds: usize, out: &str) -> String {
     let text = format!(
         "name: textures\nreproduces: {{table: 3}}\n\

@@ -73,7 +73,7 @@ fn a_wrong_kind_is_named() {
 }
 
 #[test]
-fn files_of_other_programs_are_told_apart() {
+fn files_of_other_programs_are_recognised() {
     let refused = |bytes: &[u8]| sentence(MatFile::parse(bytes).err().unwrap());
     let hdf5 = refused(b"MATLAB 7.3 MAT-file");
     assert!(

@@ -16,7 +16,7 @@ const TEXT: &str = "1 1:1 2:1\n2 1:2 2:2\n1 1:3 2:3\n2 1:4 2:4\n";
 /// How the server answers one request.
 #[derive(Clone, Copy)]
 enum Answer {
-    /// Everything, whatever was asked for.
+    /// Everything, for every request.
     Whole(&'static str),
     /// The first this many bytes of everything, then the connection ends.
     Cut(usize),

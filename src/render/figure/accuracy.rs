@@ -15,7 +15,7 @@ use crate::analyse::{self, Entry, Row, Summary};
 use crate::render::csv::finite;
 
 const PAPER: Look = Look { colour: colour::INK, shape: Shape::Open, radius: 4.0 };
-/// Stands before a number that lies off the axis.
+/// Before a number that is outside the axis.
 const OFF: &str = "◂";
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -91,7 +91,7 @@ fn lane(numbers: &[Numbers], entry: Entry) -> Lane {
     let look = Look::dot(if column.is_reference { colour::REFERENCE } else { colour::METHOD });
     let ours = match of("mean").next() {
         Some(numbers) if are_percentages => Bar { dots, ..numbers.bar(look, 2.0, "") },
-        Some(_) => Bar::without_mean("no result: accuracies that are no percentages"),
+        Some(_) => Bar::without_mean("no result: accuracies outside 0 to 100"),
         None => Bar::without_mean(format!("no result: {}", cell.word())),
     };
     let paper = of("paper").map(|numbers| numbers.bar(PAPER, 1.25, "paper "));
@@ -138,20 +138,18 @@ fn legend(summary: &Summary) -> Legend {
     entries
 }
 
-/// What a bar is and what the signs mean.
+/// The meaning of bars and signs.
 fn words(summary: &Summary, panels: &[Panel]) -> String {
     let mut words = "Bars reach one standard deviation (sd) over the splits to either side of the mean, as in the \
-                     paper's tables; training sets of splits overlap, so a bar is no confidence interval."
+                     paper's tables; training sets of splits overlap, so a bar is not a confidence interval."
         .to_owned();
     words += &lanes::words(summary);
     let is_off = |mark: &Mark| matches!(mark, Mark::Text { text, .. } if text.starts_with(OFF));
     if panels.iter().any(|panel| panel.marks.iter().any(is_off)) {
-        words += &format!(
-            " {OFF}: mean ± sd of what lies off the axis, so far below that it would squeeze the others."
-        );
+        words += &format!(" {OFF}: mean ± sd of a value too far below the others for the axis.");
     }
     if summary.rows.iter().any(|row| row.other_problem) {
-        words += " ≠: not the problem of the paper's row.";
+        words += " ≠: the problem differs from the paper's.";
     }
     words
 }

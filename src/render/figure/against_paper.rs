@@ -43,8 +43,7 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let words = format!(
         "Bars are 95 % intervals of Welch's test from the paper's mean, deviation and 10 runs and ours. The green band is \
          the practical margin of {MARGIN} points. A number is higher or lower if its interval excludes zero and its mean \
-         lies outside the band; the longer the bar, the less it says that a number is reproduced. ≠: not the problem of \
-         the paper's row.{}",
+         is outside the band. If the bar is long, \"reproduced\" means little. ≠: the problem differs from the paper's.{}",
         lanes::words(summary)
     );
     let title = format!("ours minus the paper's Table {}", table.table);
@@ -101,9 +100,12 @@ fn look(verdict: Reproduction) -> Look {
 fn legend() -> Legend {
     let icon = |verdict| look(verdict).icon(ACROSS, 1.5);
     vec![
-        ("reproduced: not told apart, or by little".to_owned(), icon(Reproduction::Reproduced)),
+        (
+            "reproduced: no difference found, or a small one".to_owned(),
+            icon(Reproduction::Reproduced),
+        ),
         ("higher or lower".to_owned(), icon(Reproduction::Higher)),
-        ("not the same problem".to_owned(), icon(Reproduction::NotRun)),
+        ("a different problem".to_owned(), icon(Reproduction::NotRun)),
         ("practical margin".to_owned(), vec![Mark::rectangle((-1.0, -1.0), (1.0, 1.0), BAND)]),
     ]
 }

@@ -66,7 +66,7 @@ impl Axis {
         Some(Self { low, high, ticks: ticks.collect() })
     }
 
-    /// Names next to each other; name `i` lies at the value `i`.
+    /// Names next to each other; name `i` is at the value `i`.
     pub(super) fn names(names: impl IntoIterator<Item = String>) -> Self {
         let ticks = names.into_iter().enumerate().map(|(i, name)| (i as f64, name));
         let ticks: Vec<_> = ticks.collect();
@@ -109,7 +109,7 @@ impl ValueFormatter<f64> for Axis {
 
 /// The range of these marks, each from its lowest to its highest value.
 ///
-/// Up to a third of them are left off at the low end, if they are apart from the others and would squeeze these into
+/// Up to a third of them are left off at the low end, if they are far from the others and would squeeze these into
 /// a small part of the range.
 pub(super) fn robust_range(mut spans: Vec<(f64, f64)>) -> Option<(f64, f64)> {
     spans.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_far_below_the_others_is_left_off() {
+    fn values_far_below_the_others_are_left_off() {
         assert_eq!(robust(&[98.0, 80.0, 98.5, 99.0]), (97.5, 99.5));
         assert_eq!(robust(&[80.0, 88.0, 98.0, 98.5, 99.0, 98.0]), (97.5, 99.5));
     }

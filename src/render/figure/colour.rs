@@ -1,4 +1,4 @@
-//! Colours that people with any colour vision tell apart: the palette of Okabe and Ito, and greys.
+//! Colours that people with any colour vision can distinguish: the palette of Okabe and Ito, and greys.
 
 use plotters::style::RGBAColor;
 
@@ -8,13 +8,13 @@ pub(super) const METHOD: RGBAColor = RGBAColor(0x00, 0x72, 0xb2, 1.0);
 pub(super) const REFERENCE: RGBAColor = RGBAColor(0xd5, 0x5e, 0x00, 1.0);
 /// Their black, a little softened: the paper's numbers and most text.
 pub(super) const INK: RGBAColor = RGBAColor(0x22, 0x22, 0x22, 1.0);
-/// Text that stands back.
+/// Less prominent text.
 pub(super) const GREY: RGBAColor = RGBAColor(0x59, 0x59, 0x59, 1.0);
 /// The line below a panel.
 pub(super) const AXIS: RGBAColor = RGBAColor(0x8c, 0x8c, 0x8c, 1.0);
 /// Lines at ticks.
 pub(super) const GRID: RGBAColor = RGBAColor(0xe6, 0xe6, 0xe6, 1.0);
-/// Behind words that stand in the place of results.
+/// Behind words that replace results.
 pub(super) const EMPTY: RGBAColor = RGBAColor(0xf5, 0xf5, 0xf5, 1.0);
 pub(super) const WHITE: RGBAColor = RGBAColor(0xff, 0xff, 0xff, 1.0);
 
@@ -30,7 +30,7 @@ pub(super) const SERIES: [RGBAColor; 7] = [
     RGBAColor(0x22, 0x22, 0x22, 1.0),
 ];
 
-/// A ramp from light to dark whose lightness alone tells values apart, for shares from 0 to 1.
+/// A ramp from light to dark whose lightness alone distinguishes values, for shares from 0 to 1.
 pub(super) fn ramp(share: f64) -> RGBAColor {
     const STOPS: [[f64; 3]; 5] = [
         [247.0, 251.0, 255.0],

@@ -1,4 +1,4 @@
-//! `critical-difference`: average ranks on a line, methods that cannot be told apart joined by bars.
+//! `critical-difference`: average ranks on a line, with bars that join methods without a significant difference.
 
 use plotters::style::text_anchor::HPos;
 use serde::Serialize;
@@ -106,7 +106,7 @@ fn ruler(worst: f64, difference: f64) -> Vec<Mark> {
     marks
 }
 
-/// Longest runs of ranks that lie within the critical difference, as first and last place.
+/// Longest runs of ranks that are within the critical difference, as first and last place.
 fn groups(ranks: &[f64], difference: f64) -> Vec<(usize, usize)> {
     let mut groups: Vec<(usize, usize)> = Vec::new();
     for first in 0..ranks.len() {

@@ -36,9 +36,9 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     };
     let (panels, data) = lanes::panels(summary, cell, panel);
     let words = format!(
-        "Right of the dashes {label} is better. The thick bar is the {0} % interval of the paper's paired t-test, which \
-         treats splits as independent; the thin one allows for overlapping training sets (Nadeau and Bengio). If only \
-         the thin one crosses the dashes, the paper's test sees a difference that the corrected one does not.{1}",
+        "Right of the dashed line, {label} is better. The thick bar is the {0} % interval of the paper's paired t-test, which \
+         treats splits as independent; the thin bar is corrected for overlapping training sets (Nadeau and Bengio). If \
+         only the thin bar crosses the dashed line, only the paper's test finds a difference.{1}",
         CONFIDENCE * 100.0,
         lanes::words(summary)
     );

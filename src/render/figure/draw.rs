@@ -104,7 +104,7 @@ impl<'a> Sheet<'a> {
         self.area.present()
     }
 
-    /// At most so many lines of text over the whole width.
+    /// At most this many lines of text over the whole width.
     fn block(&mut self, face: Face, text: &str, most: usize) -> Drawing {
         let lines = face.wrapped(text, INNER, most);
         self.lines(face, (MARGIN, self.y + face.line / 2.0), HPos::Left, &lines)?;
@@ -282,7 +282,7 @@ fn heights(row: &[Panel], width: f64) -> [f64; 3] {
     [highest(&head), highest(&|panel| panel.height), highest(&|panel| foot(panel).1)]
 }
 
-/// How far below a plot the words below it lie, and where the panel ends.
+/// How far below a plot the words below it are, and where the panel ends.
 fn foot(panel: &Panel) -> (f64, f64) {
     let down = if panel.x.ticks.is_empty() { 12.0 } else { 27.0 };
     (down, if panel.below.is_empty() { down + 3.0 } else { down + 19.0 })

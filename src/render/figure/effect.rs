@@ -1,7 +1,7 @@
 //! `effect`: what scheme and tuning do, each method under ovr and rvo, fixed and tuned.
 //!
-//! Taken from whatever variants there are: entries of one experiment, or of several that are rendered
-//! together. Levels of a method are compared on the same data and on the splits that all of them have.
+//! The variants are entries of one experiment, or of several that are rendered together. Levels of a method are compared
+//! on the same data and on the splits that all of them have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,8 +63,8 @@ pub(in crate::render) fn figure(summaries: &[&Summary]) -> Option<Figure> {
     let words = "Mean test accuracy over the splits that all levels of a method have on the same data; bars reach one \
                  standard deviation, lines join levels that differ in one factor. ovr: hyperplane l is close to class l \
                  (the paper's text); rvo: close to all others (the authors' code). tuned: parameters chosen by a \
-                 search; fixed: set in advance, possibly to values that were not tried. Methods at one level only are \
-                 left out.";
+                 search; fixed: set in the spec, possibly to values that the search does not try. Methods with only one \
+                 level are left out.";
     let of = |summary: &Summary| {
         points.iter().any(|(_, (entry, ..))| std::ptr::eq(entry.summary, summary))
     };
@@ -150,7 +150,7 @@ fn panel(points: &[&Point], series: &mut Series) -> Option<Panel> {
     for (index, (method, points)) in methods.iter().enumerate() {
         let title = points[0].0.column.info.map_or(*method, |info| info.title);
         let look = Look { radius: 3.75, ..series.look(title) };
-        // Methods stand next to each other, so that bars do not cover each other.
+        // Methods are next to each other, so that bars do not cover each other.
         let shift = (index as f64 - (methods.len() - 1) as f64 / 2.0) * 0.5 / methods.len() as f64;
         let drawn = levels.iter().enumerate().filter_map(|(place, level)| {
             let (.., row) = points.iter().find(|(_, other, _)| other == level)?;

@@ -53,8 +53,8 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
     let words = format!(
         "{} t-SNE with perplexity {} of the test samples, at most 1000 of them; axes have no unit; left and right have the \
          same seed, and each sample is drawn as its class. Silhouette (from −1 to 1) and the share of samples whose {} \
-         nearest neighbours predict their class are of the spaces themselves, not of the maps. The method never saw the \
-         classes of these samples.",
+         nearest neighbours predict their class are computed in the original spaces, not on the maps. The method never \
+         saw the classes of these samples.",
         one_split(maps.iter().map(|(entry, _)| entry.row)),
         first.perplexity,
         first.neighbours

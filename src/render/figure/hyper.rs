@@ -47,8 +47,8 @@ fn words(summary: &Summary, studies: &[Study]) -> String {
     format!(
         "Accuracy in percent of the samples that the panel names, mean over {over}. Lines: values of one parameter, evenly \
          spaced, with the others at their best; bands reach one standard deviation over splits. Heat maps: one parameter \
-         to the right, one upwards; darker is better, the best have a frame. The best of many is not an estimate of an \
-         accuracy. {}",
+         to the right, one upwards; darker is better, and the best points are framed. The maximum over a grid overestimates \
+         the accuracy. {}",
         protocol::data(rows)
     )
 }

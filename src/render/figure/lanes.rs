@@ -93,7 +93,7 @@ pub(super) fn words(summary: &Summary) -> String {
     let mut words = undrawn_methods(summary);
     if summary.rows.iter().any(|row| row.splits() > MOST_DOTS) {
         words += &format!(
-            " At most {MOST_DOTS} splits of a method have a dot, evenly picked; means and bars are of all."
+            " At most {MOST_DOTS} splits of a method have a dot, evenly picked; means and bars use all."
         );
     }
     if summary.entries().any(|entry| entry.cell.share().is_some()) {
@@ -115,7 +115,7 @@ impl Lane {
         if !self.share.is_empty() {
             marks.push(Mark::text((x.high, y), HPos::Left, TICK, &self.share));
         }
-        // A second bar lies below the first.
+        // A second bar is below the first.
         let offsets = if self.bars.len() > 1 { [-6.0, 9.0] } else { [0.0; 2] };
         for (bar, offset) in self.bars.iter().zip(offsets) {
             marks.extend(bar.marks(y + offset / height, x, height));
@@ -177,7 +177,7 @@ fn scatter(split: usize) -> f64 {
     ((split % 1000) as f64 * GOLDEN + 0.5).fract() * 2.0 - 1.0
 }
 
-/// What stands for single splits in a legend.
+/// Single splits in a legend.
 pub(super) fn split_icon() -> (String, Vec<Mark>) {
     let at = vec![(-0.4, -0.2), (0.04, 0.35), (0.5, -0.3)];
     ("one split".to_owned(), vec![Mark::Dots { at, look: faint(colour::METHOD) }])

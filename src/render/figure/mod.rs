@@ -104,7 +104,7 @@ fn figure<R: Serialize>(
     })
 }
 
-/// Panels in rows of at most so many.
+/// Panels in rows of at most this many.
 fn in_rows(panels: &[Panel], columns: usize) -> Vec<Vec<Panel>> {
     panels.chunks(columns).map(<[Panel]>::to_vec).collect()
 }
@@ -113,7 +113,7 @@ fn in_rows(panels: &[Panel], columns: usize) -> Vec<Vec<Panel>> {
 fn one_split<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
     let mut rows: Vec<&Row> = rows.collect();
     rows.dedup_by_key(|row| row.index);
-    format!("Of the first split of each dataset. {}", protocol::data(rows))
+    format!("First split of each dataset. {}", protocol::data(rows))
 }
 
 /// `10 splits` or `5 to 10 splits`.
@@ -134,7 +134,7 @@ fn traced<'a>(entries: impl Iterator<Item = Entry<'a>>) -> impl Iterator<Item = 
     entries.filter_map(|entry| Some((entry, entry.cell.trace.as_ref()?)))
 }
 
-/// Says how many methods are drawn if those are not all.
+/// How many methods are drawn, if not all are.
 fn undrawn_methods(summary: &Summary) -> String {
     match summary.columns.len() {
         ..=MOST => String::new(),

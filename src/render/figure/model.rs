@@ -24,7 +24,7 @@ pub struct Figure {
     pub data: String,
 }
 
-/// Each entry with the marks that stand for it, which lie between -1 and 1 in both directions.
+/// Each entry with its marks, which are between -1 and 1 in both directions.
 pub(super) type Legend = Vec<(String, Vec<Mark>)>;
 
 /// A plot with its titles.
@@ -93,7 +93,7 @@ impl Panel {
         Self { x, y, height, ..Self::default() }
     }
 
-    /// A panel that says on a grey ground why there is nothing to plot.
+    /// A grey panel with the reason why there is nothing to plot.
     pub(super) fn message(name: String, reason: &str) -> Self {
         let text = format!("no results: {reason}");
         let (at, anchor) = ((0.01, 0.5), HPos::Left);

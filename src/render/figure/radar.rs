@@ -95,7 +95,7 @@ fn objectives<'a>((entry, trace): Traced<'a>) -> impl Iterator<Item = Objective<
     })
 }
 
-/// Where a share of a spoke lies, the first spoke pointing upwards.
+/// Where a share of a spoke is, the first spoke pointing upwards.
 fn on_spoke(spoke: usize, spokes: usize, share: f64) -> (f64, f64) {
     let angle = TAU * spoke as f64 / spokes.max(1) as f64;
     (share * angle.sin(), share * angle.cos())

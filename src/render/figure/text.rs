@@ -43,7 +43,7 @@ impl Face {
         FontDesc::new(FontFamily::Name(FAMILY), size, style)
     }
 
-    /// The style that plotters draws with, `scale` times as large; texts lie around the height of their place.
+    /// The style that plotters draws with, `scale` times as large; texts are centred at the height of their place.
     pub(super) fn style(self, scale: f64, anchor: HPos) -> TextStyle<'static> {
         let font = self.font(self.size * scale * SHRUNK);
         font.color(&self.colour).pos(Pos::new(anchor, VPos::Center))
@@ -72,8 +72,8 @@ impl Face {
         format!("{}…", kept.trim_end_matches([',', ';', ':']))
     }
 
-    /// At most so many lines of at most a width, broken at spaces or, if a word is too long, within it. An ellipsis
-    /// stands for what is left out.
+    /// At most `most` lines of at most this width, broken at spaces or, if a word is too long, within it. An ellipsis
+    /// replaces what is left out.
     pub(super) fn wrapped(self, text: &str, width: f64, most: usize) -> Vec<String> {
         let mut rest = text.trim();
         let mut lines = Vec::new();

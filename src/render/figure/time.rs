@@ -24,8 +24,9 @@ pub(super) fn figure(summary: &Summary) -> Option<Figure> {
         panels.extend(panel(&row.dataset, times.iter().take(MOST), &mut series));
         data.extend(times);
     }
-    let words = "Means over splits; bars reach one standard deviation of the accuracy. Times are of the machines named in \
-                 the report, without the kernel matrix, which all methods share, and without the choice of parameters.";
+    let words = "Means over splits; bars reach one standard deviation of the accuracy. Times were measured on the \
+                 machines named in the report. They exclude the kernel matrix, which all methods share, and the choice of \
+                 parameters.";
     let words = words.to_owned() + &undrawn_methods(summary);
     let (rows, legend) = (in_rows(&panels, 3), series.legend(UPWARDS));
     super::figure(summary, "time against accuracy", rows, legend, &words, &data)

@@ -52,8 +52,8 @@ pub(super) fn convergence(summary: &Summary) -> Option<Figure> {
     let words = format!(
         "{} Objective: primal is the largest of the classes' objectives, dual their sum weighted by tau, as in the paper's \
          figure; of softmax criteria both are the loss. They are not bounds of a convex problem. Where they meet, the \
-         objectives are level; this does not say how far they are from an optimum. Test accuracy: the percentage of \
-         test samples classified correctly, which took no part in training; dashed: the one at the end.",
+         objectives are equal; they may still be far from an optimum. Test accuracy: the percentage of test samples, \
+         unseen in training, that are classified correctly; dashed: at the end.",
         one_split(traced(summary.entries()).map(|(entry, _)| entry.row))
     );
     let (rows, legend) = (in_rows(&panels, 2), series.legend(ACROSS));
@@ -76,8 +76,8 @@ pub(super) fn ablation(summary: &Summary) -> Option<Figure> {
         drawn.push(row);
     }
     let words = format!(
-        "{} Horizontal: iterations, or epochs of a network. Vertical: the percentage of test samples classified correctly \
-         after each, which took no part in training; dashed: the one at the end.",
+        "{} Horizontal: iterations, or epochs of a network. Vertical: the percentage of test samples, unseen in \
+         training, that are classified correctly after each; dashed: at the end.",
         one_split(drawn.into_iter())
     );
     let (rows, legend) = (in_rows(&panels, 2), series.legend(ACROSS));

@@ -76,7 +76,7 @@ fn split(record: &Record, place: &mut impl FnMut(&Record) -> usize) -> Split {
     }
 }
 
-/// Three digits: more are of no use to a reader, and 100,000 cells are many.
+/// Three digits: more do not help a reader, and 100,000 cells take space.
 fn significant(value: f64) -> Option<f64> {
     format!("{value:.2e}").parse().ok().filter(|value: &f64| value.is_finite())
 }

@@ -18,7 +18,7 @@ pub(super) fn list(items: impl IntoIterator<Item = impl ToString>) -> Markup {
     }
 }
 
-/// Names with what they stand for.
+/// Names with their meaning.
 pub(super) fn definitions(entries: &[(&str, String)]) -> Markup {
     html! {
         dl {
@@ -38,7 +38,7 @@ pub(super) fn definitions(entries: &[(&str, String)]) -> Markup {
     }
 }
 
-/// A paragraph that stands back.
+/// A less prominent paragraph.
 pub(super) fn note(text: &str) -> Markup {
     html! { p class="note" { (text) } "\n" }
 }

@@ -44,7 +44,7 @@ fn body(
         header { "\n"
             h1 { (title) } "\n"
             p class="lead" {
-                "What each found, and what they say together about the paper's claims."
+                "The findings of each experiment, and the answers of all of them to the paper's claims."
             } "\n"
         } "\n"
         main { "\n"
@@ -94,7 +94,7 @@ fn name(summary: &Summary) -> String {
     format!("{} ({})", summary.name(), protocol::name(summary))
 }
 
-/// How the claims stand in an experiment, if it has some.
+/// How many claims hold in an experiment, if it has some.
 fn sentence(summary: &Summary) -> Option<String> {
     Some(format!("{}: {}", name(summary), claims_sentence(summary)?))
 }

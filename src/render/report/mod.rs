@@ -1,4 +1,4 @@
-//! `report.html`: everything about a results folder on one page that needs nothing but a browser.
+//! `report.html`: everything about a results folder on one page that needs only a browser.
 //!
 //! First comes what was found: words, verdicts, tables and figures. [`setup`] has the rest: protocol, data, machine and
 //! how to repeat it. [`details`] is what cells show when pointed at, [`html`] writes tables and pages, `style.css` and
@@ -22,7 +22,7 @@ use crate::analyse::{Summary, protocol};
 pub(super) const FILE: &str = "report.html";
 /// Name of the page over several experiments.
 pub(super) const INDEX: &str = "index.html";
-/// Stands in every page.
+/// Part of every page.
 pub(super) const GENERATOR: &str = "<meta name=\"generator\" content=\"npsvcpp\">";
 
 /// The whole page. `figures` are those of the experiment, each with its SVG.
@@ -32,7 +32,7 @@ pub fn page(summary: &Summary, figures: &[(Figure, String)]) -> String {
     };
     let parts = [
         ("words", "In words", words(summary)),
-        ("verdict", "Comparison with the paper", titled([tables::beside(summary)])),
+        ("verdict", "Comparison with the paper", titled([tables::comparison(summary)])),
         ("claims", "The paper's claims", titled([tables::claims(summary)])),
         ("accuracy", "Test accuracy", accuracy(summary)),
         ("tests", "Differences and tests", tests(summary)),

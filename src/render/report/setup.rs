@@ -1,4 +1,4 @@
-//! The sections of the report that say how it was done: protocol, data, machine and commands.
+//! The sections of the report about its making: protocol, data, machine and commands.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use crate::render::tables;
 /// What a scheme is, and where the choices of this program are listed.
 const SCHEMES: &str = "Scheme ovr (the paper's text): hyperplane l is close to class l, the nearest one wins. \
     Scheme rvo (the authors' code): it is close to all other classes, the farthest one wins. Where paper and code \
-    differ, or the paper leaves a choice open, docs/fidelity.md of the program has the list.";
+    differ, or the paper leaves a choice open, docs/fidelity.md lists our choices.";
 
 pub(super) fn protocol(summary: &Summary) -> Markup {
     let deviations = protocol::deviations(summary);

@@ -231,7 +231,7 @@ fn another_spec_for_data_that_is_absent() {
     fs::remove_file(folder.path("results/table2/plan.json")).unwrap();
     folder.write("experiments/table2.yaml", &spec);
     let ended = changes_nothing(&folder, "run experiments/table2.yaml --offline", 2);
-    assert_says(&ended.err, &["no plan.json that can be read"]);
+    assert_says(&ended.err, &["its plan.json cannot be read"]);
     folder.write("results/table2/plan.json", plan);
     // Without a method, the cells of the others stay in the table.
     let spec = spec.replace("  - svm: {c: 1}\n", "");

@@ -42,7 +42,8 @@ fn missing_recordings_are_reported_and_others_reused() {
         ended.err
     };
     assert!(!run("run plain.yaml --out plain").contains("warning"));
-    let said = "warning: 1 cell done without what `record` asks for will not run again";
+    let said =
+        "warning: 1 cell done without the recordings that `record` requests will not run again";
     assert!(run("run spec.yaml --out plain").contains(said));
     let taken = run("run spec.yaml --out recorded --reuse plain");
     assert!(taken.contains("3 cells reused from plain"), "{taken}");

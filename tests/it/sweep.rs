@@ -110,7 +110,7 @@ fn a_best_value_at_the_end_of_its_grid_has_a_warning() {
     let edges: usize = all.iter().map(|selection| selection.edges.len()).sum();
     let [table, ..] = tables(&folder, "out");
     let said = format!(
-        "grids may be too narrow, by how often their smallest and their largest value was the best: c of SVM 0 and {edges} of 2"
+        "grids may be too narrow (how often the smallest and the largest value was the best): c of SVM 0 and {edges} of 2"
     );
     assert!(edges > 0, "{all:?}");
     assert!(table.contains(&said), "{table}");

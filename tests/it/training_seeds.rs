@@ -208,11 +208,7 @@ fn tables_say_what_trainings_can_tell() {
     assert!(order(&one), "{one}");
     // Several trainings of the paper's problem: a test, and what it is of.
     let three = table(&folder, "", 3, "three");
-    said(
-        &three,
-        &["variation of training, not of data", "deviation over trainings"],
-        &["not tested"],
-    );
+    said(&three, &["variation of training", "deviation over trainings"], &["not tested"]);
     assert!(!order(&three), "{three}");
     // Smaller images are another problem than the paper's.
     let small = table(&folder, ", size: 32", 3, "small");

@@ -104,7 +104,7 @@ pub enum Warning {
         counted(*.0, "file")
     )]
     DamagedFiles(usize),
-    #[error("ignored: {} of the ledger, torn or no record; run again to fill the gap", counted(*.0, "line"))]
+    #[error("ignored: {} of the ledger, damaged or at odds with the plan; run again to fill the gap", counted(*.0, "line"))]
     DamagedLines(usize),
 }
 

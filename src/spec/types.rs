@@ -14,7 +14,7 @@ use crate::methods::{is_default, spec_parameters};
 
 /// An experiment: which methods on which datasets, how split, selected, compared and rendered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Experiment {
     /// Short name; results go to `results/<name>`.
     #[schemars(
@@ -100,7 +100,8 @@ fn default_render() -> Vec<Rendering> {
 
 /// How the training kernel matrix is held.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
 pub enum Factor {
     /// All of it, n x n.
     #[default]
@@ -136,7 +137,7 @@ spec_parameters! {
 
 /// A table of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Reproduces {
     /// The table's number, such as 2.
     #[schemars(range(min = 1))]
@@ -247,7 +248,7 @@ pub enum Search {
 
 /// How many points are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Budget {
     /// Points per method, at most: points drawn twice are tried once.
     #[schemars(range(min = 2, max = 10000))]
@@ -276,7 +277,7 @@ pub enum SelectOn {
 
 /// Significance tests against one method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Compare {
     /// Method name or label that the others are tested against; its label once loaded.
     pub against: String,
@@ -340,7 +341,8 @@ pub enum Rendering {
 
 /// What a Slurm cluster is asked for; options of `npsvcpp submit` come before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct Slurm {
     /// The partition; the cluster's default if left out.
     #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._,-]*$"))]
@@ -370,7 +372,8 @@ pub struct Slurm {
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct Resources {
     /// Longest time, such as `4:00:00` or `1-12`; the partition's default if left out.
     #[schemars(

@@ -279,7 +279,7 @@ fn ledgers() {
         fs::write(&path, bytes).unwrap();
         let ledger = Ledger::read(folder.path()).unwrap();
         let lines = bytes.split(|&byte| byte == b'\n').count();
-        assert!(ledger.records().len() + ledger.warnings.len() <= lines);
+        assert!(ledger.records().len() + ledger.warnings().len() <= lines);
     });
 }
 

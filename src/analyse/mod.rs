@@ -39,6 +39,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::ledger::{Plan, Record, Status};
+use crate::plan;
 use text::clean;
 use warnings::Ignored;
 
@@ -126,14 +127,23 @@ fn rows(plan: &mut Plan, records: Vec<Record>) -> (Vec<Row>, Ignored) {
             None => ignored.planned += 1,
         }
     }
-    // A skipped cell has no number that could be ignored.
-    let has_number = |record: &&Record| record.status != Status::Skipped;
-    ignored.records = records.values().filter(has_number).count();
+    if !records.is_empty() {
+        ignored.records = strays(plan, records.values());
+    }
     let rows = table.into_iter().enumerate().map(|(index, cells)| {
         let cells = cells.into_iter().map(Cell::new).collect();
         Row::new(plan, index, cells)
     });
     (rows.collect(), ignored)
+}
+
+/// How many records have numbers that the table ignores. A skipped cell has none, and those of earlier versions of the
+/// methods have been replaced.
+fn strays<'a>(plan: &Plan, records: impl Iterator<Item = &'a Record>) -> usize {
+    let replaced = plan::earlier_names(plan).unwrap_or_default();
+    let is_stray =
+        |record: &&Record| record.status != Status::Skipped && !replaced.contains_key(&record.cell);
+    records.filter(is_stray).count()
 }
 
 /// Hash of what the files depend on besides ledger and traces. The version is left out: it does not change the plan.

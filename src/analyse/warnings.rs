@@ -106,7 +106,10 @@ pub enum Warning {
         counted(*.0, "file")
     )]
     DamagedFiles(usize),
-    #[error("ignored: {} of the ledger; run again to replace what was lost", counted(*.0, "damaged line"))]
+    #[error(
+        "ignored: {} of the ledger (damaged, or contradicting the plan); run again to replace what was lost",
+        counted(*.0, "line")
+    )]
     DamagedLines(usize),
 }
 

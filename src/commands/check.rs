@@ -1,5 +1,6 @@
 //! `check SPEC...` and `run --dry-run`: the plan in words, with what it will cost.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use npsvcpp::analyse::protocol;
@@ -7,6 +8,7 @@ use npsvcpp::data::Store;
 use npsvcpp::ledger::Plan;
 use npsvcpp::plan::{self, Former, Part, Prepared, estimate, size};
 use npsvcpp::render;
+use npsvcpp::run::host::cores;
 use npsvcpp::spec::{self, Spec};
 use npsvcpp::wording::{counted, duration};
 use npsvcpp::{Error, Event, Exit};
@@ -51,6 +53,8 @@ pub fn prepare(
     if !fresh {
         render::refuse_lost_ledger(&own.folder)?;
     }
+    announce_no_effect(spec);
+    announce_replacement(own);
     let display = Display::new(quiet);
     let known = if fresh { &[] } else { formers };
     let prepared = plan::prepare(spec, store, known, &|event| display.show(event));
@@ -68,12 +72,13 @@ pub fn prepare(
 /// same holds for all cells of a fresh start.
 fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), Error> {
     let folder = former.folder.display();
+    let shown = prepared.plan_with(&prepared.changed);
     for (row, source) in prepared.plan.datasets.iter().zip(&prepared.sources) {
         let (name, Err(reason)) = (&row.name, source) else {
             continue;
         };
         let finished = former.finished_of(name).count();
-        let lost = if fresh { finished } else { former.lost(name, &prepared.plan) };
+        let lost = if fresh { finished } else { former.lost(name, &shown) };
         if lost == 0 {
             continue;
         }
@@ -96,8 +101,27 @@ fn refuse_loss(former: &Former, prepared: &Prepared, fresh: bool) -> Result<(), 
     Ok(())
 }
 
+/// A pivoted factor has its own small error in place of the jitter.
+fn announce_no_effect(spec: &Spec) {
+    let experiment = &spec.experiment;
+    if spec.gives("jitter") && !experiment.factor.is_full() {
+        note!("`jitter` has no effect, because `factor` is pivoted; remove one of the two");
+    }
+}
+
+/// A plan that cannot be read is made again from the spec.
+fn announce_replacement(former: &Former) {
+    let path = former.folder.join(Plan::FILE);
+    if former.plan.is_none()
+        && path.exists()
+        && let Err(error) = Plan::read(&former.folder)
+    {
+        note!("warning: {error}; a run replaces this file by the plan of the spec");
+    }
+}
+
 fn announce_changes(former: &Former, prepared: &Prepared) {
-    for (index, row) in &prepared.changed {
+    for (index, row) in &prepared.changed.rows {
         let now = &prepared.plan.datasets[*index];
         note!(
             "the data of `{}` changed: {} was computed from SHA-256 {}, this machine has {}; its row shows the old \
@@ -106,6 +130,21 @@ fn announce_changes(former: &Former, prepared: &Prepared) {
             former.folder.display(),
             short(&row.hash),
             short(&now.hash)
+        );
+    }
+    let mut raised: BTreeMap<(usize, u32), Vec<&str>> = BTreeMap::new();
+    for (&(dataset, method), &version) in &prepared.changed.versions {
+        let datasets = raised.entry((method, version)).or_default();
+        datasets.push(&prepared.plan.datasets[dataset].name);
+    }
+    for ((method, version), datasets) in raised {
+        note!(
+            "{} has version {} now, and {} has numbers of version {version} on {}; they stay until a run records the first \
+             new cell there",
+            prepared.plan.methods[method].label,
+            prepared.candidates[method].entry.info.version,
+            former.folder.display(),
+            datasets.join(", ")
         );
     }
 }
@@ -147,7 +186,7 @@ pub fn show(prepared: &Prepared, former: &Former) -> Exit {
     show!("\nmethods (defaults included)");
     for (index, method) in plan.methods.iter().enumerate() {
         let cells = plan.cells.iter().filter(|cell| cell.method == index);
-        let time = duration(estimate(prepared, cells).seconds());
+        let time = duration(estimate(prepared, cells, cores()).seconds());
         show!("  {:<20} {}; about {time} on one core", method.label, method.method);
         for point in prepared.candidates[index].points.iter().take(1) {
             show!("      {}", point.params);
@@ -168,7 +207,7 @@ fn show_dataset(prepared: &Prepared, index: usize) {
         return;
     }
     let cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == index);
-    let cost = estimate(prepared, cells);
+    let cost = estimate(prepared, cells, cores());
     show!(
         "  {:<12} {} samples x {} dims x {} classes, {} train / {} test, {}; about {} on one core, {}",
         row.name,
@@ -199,7 +238,7 @@ fn show_total(prepared: &Prepared, former: &Former) -> Exit {
         text += &format!(", {absent} cannot run here");
     }
     text += &format!(", {} to run", open.len() - absent);
-    let cost = estimate(prepared, cells);
+    let cost = estimate(prepared, cells, cores());
     if cost.flops > 0.0 {
         let (time, size) = (duration(cost.seconds()), size(cost.bytes));
         text += &format!(

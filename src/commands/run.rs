@@ -275,7 +275,12 @@ fn options(arguments: &RunArgs) -> Result<RunOptions, Error> {
         fail_fast: arguments.fail_fast,
         reuse: arguments.reuse.clone(),
         isolation: match isolate {
-            true => Some(Isolation { program: this_program()?, data, timeout }),
+            true => Some(Isolation {
+                program: this_program()?,
+                data,
+                timeout,
+                loading: Isolation::LOADING,
+            }),
             false => None,
         },
         devices: arguments.device.clone(),

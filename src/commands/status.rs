@@ -15,8 +15,8 @@ use crate::output::{note, show};
 /// `status DIR`
 pub fn status(folder: &Path) -> Result<Exit, Failure> {
     let plan = Plan::read(folder)?;
-    let known = Ledger::read(folder)?;
-    for warning in &known.warnings {
+    let known = Ledger::read_planned(folder, Some(&plan))?;
+    for warning in known.warnings() {
         note!("warning: {warning}");
     }
     let tally = known.tally(&plan.cells);

@@ -8,6 +8,10 @@ use super::error::{Parsed, bad, quote};
 use super::{Samples, without_mark};
 use crate::wording::{closest, counted};
 
+const DELIMITERS: [char; 3] = [',', '\t', ';'];
+/// Lines that are looked at to find the delimiter.
+const LOOKS: usize = 20;
+
 /// `label` is the name or number (from 1) of the label column, the last one if left out.
 pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Parsed<Samples> {
     let text = String::from_utf8_lossy(without_mark(file));
@@ -63,10 +67,49 @@ pub(crate) fn parse(file: &[u8], label: Option<&str>) -> Parsed<Samples> {
     Ok(Samples::new(x, labels))
 }
 
-/// The first line with text decides: the delimiter that is in it, comma before tab before semicolon.
+/// The first lines decide: of the delimiters that give all of them as many fields, the one with the largest share of
+/// numbers, comma before tab before semicolon. If none does, the first of these that is in the first line.
 fn guess_delimiter(text: &str) -> char {
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    [',', '\t', ';'].into_iter().find(|&delimiter| first.contains(delimiter)).unwrap_or(',')
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).take(LOOKS);
+    let lines: Vec<&str> = lines.collect();
+    let mut best = None;
+    for delimiter in DELIMITERS {
+        let share = share_of_numbers(&lines, delimiter);
+        if share > best.map(|(share, _)| share) {
+            best = share.map(|share| (share, delimiter));
+        }
+    }
+    let is_in_first =
+        |delimiter: &char| lines.first().is_some_and(|line| line.contains(*delimiter));
+    let first = || DELIMITERS.into_iter().find(is_in_first);
+    best.map(|(_, delimiter)| delimiter).or_else(first).unwrap_or(',')
+}
+
+/// The share of numbers among the fields, if there are several fields, as many in each line. A number may have a comma for
+/// a decimal point, which a later error names.
+fn share_of_numbers(lines: &[&str], delimiter: char) -> Option<f64> {
+    let mut width = None;
+    let (mut numbers, mut all) = (0, 0);
+    for line in lines {
+        let fields = fields(line, delimiter);
+        if fields.len() < 2 || *width.get_or_insert(fields.len()) != fields.len() {
+            return None;
+        }
+        let is_number = |field: &&&str| field.trim().replacen(',', ".", 1).parse::<f64>().is_ok();
+        numbers += fields.iter().filter(is_number).count();
+        all += fields.len();
+    }
+    (all > 0).then(|| numbers as f64 / all as f64)
+}
+
+/// The fields of a line, which a delimiter in quotes does not end.
+fn fields(line: &str, delimiter: char) -> Vec<&str> {
+    let mut is_quoted = false;
+    let ends = |c: char| {
+        is_quoted ^= c == '"';
+        c == delimiter && !is_quoted
+    };
+    line.split(ends).collect()
 }
 
 /// A field without the blanks around it. The crate `csv` does not see quotes that follow a blank.
@@ -167,6 +210,20 @@ mod tests {
         let samples = read("1,2,a\n3,4,b\n", None).unwrap();
         assert_eq!(samples.x, array![[1.0, 2.0], [3.0, 4.0]]);
         assert_eq!(samples.labels, ["a", "b"]);
+    }
+
+    /// European files have decimal commas between semicolons. They were split at the commas, and the error named a field
+    /// that the file does not have.
+    #[test]
+    fn decimal_commas_are_no_delimiters() {
+        for text in ["5,1;3,5;1\n4,9;3,0;2\n", "5,1;3,5\n4,9;3,0\n", "x;y;z\n5,1;3,5;1\n"] {
+            let error = read(text, Some("2")).unwrap_err();
+            assert!(error.contains(", field 1: found `"), "{error}");
+            assert!(error.contains(",1`") || error.contains(",9`"), "{error}");
+        }
+        // Labels may contain any delimiter.
+        let samples = read("1,2,a;b\n3,4,b;c\n", None).unwrap();
+        assert_eq!((samples.labels, samples.x.ncols()), (vec!["a;b".into(), "b;c".into()], 2));
     }
 
     #[test]

@@ -17,7 +17,8 @@ const VERSION: u32 = 1;
 
 /// A prior encoder with published weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct EncoderSpec {
     pub network: Backbone,
     /// Width and height of the images that it sees, in pixels. Images are resized to this as a whole.

@@ -14,7 +14,7 @@ use crate::wording::counted;
 
 /// The user's own dataset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct FilesSpec {
     /// Name shown in tables; the file's stem if left out.
     #[serde(default)]

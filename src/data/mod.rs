@@ -251,9 +251,16 @@ pub(crate) fn counts(y: &[usize], classes: usize) -> Vec<usize> {
 /// Classes in order and the class of each sample. Labels that are all numbers are sorted as numbers
 /// and written in one way (`1`, `+1` and `1.0` are the same class); others are sorted as text.
 fn number_classes(labels: &[String]) -> (Vec<String>, Vec<usize>) {
+    /// From here on, different whole numbers can be the same `f64`.
+    const INEXACT: f64 = 9_007_199_254_740_992.0;
+    let integers = labels.iter().map(|label| label.parse().ok()).collect::<Option<Vec<i128>>>();
+    if let Some(integers) = integers {
+        let (classes, y) = distinct(&integers, i128::cmp);
+        return (classes.iter().map(i128::to_string).collect(), y);
+    }
     // Adding zero turns -0 into 0.
     let number =
-        |label: &String| label.parse().ok().filter(|n: &f64| n.is_finite()).map(|n| n + 0.0);
+        |label: &String| label.parse().ok().filter(|n: &f64| n.abs() < INEXACT).map(|n| n + 0.0);
     match labels.iter().map(number).collect::<Option<Vec<f64>>>() {
         Some(numbers) => {
             let (classes, y) = distinct(&numbers, f64::total_cmp);
@@ -318,6 +325,18 @@ mod tests {
         assert_eq!(data.classes, ["-1", "9", "10"]);
         assert_eq!(data.y, [2, 1, 1, 0, 2, 0]);
         assert_eq!(data.class_counts(), [2, 2, 2]);
+    }
+
+    /// Two numbers that are the same `f64` were one class.
+    #[test]
+    fn labels_of_many_digits_are_different_classes() {
+        let [a, b] = ["9007199254740992", "9007199254740993"];
+        let data = dataset(&[b, a, "7", "+7", b, a]).unwrap();
+        assert_eq!(data.classes, ["7", a, b]);
+        assert_eq!(data.y, [2, 1, 0, 0, 2, 1]);
+        // Next to other numbers they are text.
+        let data = dataset(&[b, a, "0.5", "0.5", b, a]).unwrap();
+        assert_eq!(data.classes, ["0.5", a, b]);
     }
 
     #[test]

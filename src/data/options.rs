@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EncoderSpec, FilesSpec};
+use super::{EncoderSpec, FilesSpec, registry};
 
 /// A dataset of the registry with its options, or the user's own files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,11 +20,22 @@ impl DatasetSpec {
             Self::Files(files) => files.name(),
         }
     }
+
+    /// Whether the data comes with its own split, which is known without the data.
+    pub fn has_own_split(&self) -> bool {
+        match self {
+            Self::Registered { name, .. } => {
+                registry::find(name).is_ok_and(|entry| entry.manifest.train.is_some())
+            }
+            Self::Files(files) => files.test.is_some(),
+        }
+    }
 }
 
 /// Options every registered dataset takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct DatasetOptions {
     /// Use a seeded random part of this many samples.
     #[schemars(range(min = 4))]

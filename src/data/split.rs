@@ -15,7 +15,8 @@ use npsvc::seed::{Seed, shuffle};
 
 /// The outer splits, the same for every method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct Splits {
     /// How many random splits.
     #[schemars(range(min = 1, max = 10000))]

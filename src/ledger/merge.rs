@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexSet;
 
+use super::plan::Planned;
 use super::replace::is_temporary;
 use super::{
     Embedding, FILE, Ledger, Plan, TRACES, Writer, ledgers, provenance, read_present, replace,
@@ -35,11 +36,12 @@ pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, Error> {
         Error::input(format!("a run is writing to {}", into.display()))
             .with_help("wait for it to end; runs of shards need not be waited for")
     })?;
-    let mut joined = read(&plan, &target)?;
+    let planned = Planned::new(&plan);
+    let mut joined = read(&planned, &target)?;
     let (mut count, mut added) = (1, IndexSet::new());
     for folder in folders {
         for path in ledgers(folder)?.iter().filter(|path| **path != target) {
-            added.extend(joined.join(read(&plan, path)?));
+            added.extend(joined.join(read(&planned, path)?));
             count += usize::from(path.exists());
         }
     }
@@ -52,7 +54,7 @@ pub fn merge(folders: &[PathBuf], into: &Path) -> Result<Merged, Error> {
         plan.write(into)?;
     }
     let cells = joined.records().len();
-    Ok(Merged { ledgers: count, added: added.len(), cells, warnings: joined.warnings })
+    Ok(Merged { ledgers: count, added: added.len(), cells, warnings: joined.warnings() })
 }
 
 /// Two folders, or what is in them, and the names of their experiments.
@@ -63,9 +65,9 @@ fn others((first, ours): (&Path, &str), (folder, theirs): (&Path, &str)) -> Erro
 }
 
 /// One ledger of the experiment; a folder without a plan may still hold records of another.
-fn read(plan: &Plan, path: &Path) -> Result<Ledger, Error> {
-    let ledger = Ledger::read_file(path)?;
-    let ours = &plan.experiment.name;
+fn read(planned: &Planned<'_>, path: &Path) -> Result<Ledger, Error> {
+    let ledger = Ledger::read_file(path, Some(planned))?;
+    let ours = &planned.plan.experiment.name;
     if let Some(record) = ledger.records().next()
         && record.experiment != *ours
     {

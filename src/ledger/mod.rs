@@ -2,8 +2,9 @@
 //!
 //! Every line is written whole as its cell ends: a killed program loses nothing. It is synced to the disk
 //! at once if its cell took a tenth of a second or more, else together with others, so that a machine that
-//! loses power loses only cells that were quickly made. A line torn by a crash is skipped by the reader
-//! and named in its warnings; the writer starts a fresh line after it, so nothing is ever rewritten.
+//! loses power loses only cells that were quickly made. A line that was torn by a crash or edited, or that contradicts
+//! the plan, is set aside by the reader and named in its warnings until its cell has a sound line. The writer starts a
+//! fresh line after it, so nothing is ever rewritten.
 //!
 //! A folder may have several ledgers: its own and one per shard. [`Ledger::read`] reads them as one,
 //! [`merge()`] joins them. Within a ledger the last record of a cell counts. Between ledgers a success counts more
@@ -12,6 +13,7 @@
 //! ledger is joined.
 
 mod certificate;
+mod crc;
 mod embedding;
 mod merge;
 mod plan;
@@ -35,15 +37,18 @@ pub use writer::{Writer, is_in_use};
 
 pub use crate::plan::{Place, Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::data::hex;
 use crate::error::Error;
+use plan::Planned;
 
 /// Name of the ledger in a results folder.
 pub const FILE: &str = "ledger.jsonl";
@@ -61,47 +66,77 @@ pub fn trace_path(dir: &Path, cell: &str) -> PathBuf {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     records: IndexMap<String, Record>,
-    /// A sentence per line that was skipped.
-    pub warnings: Vec<String>,
+    set_aside: Vec<SetAside>,
+}
+
+/// A line that does not count.
+#[derive(Clone, Debug)]
+struct SetAside {
+    /// File and line.
+    place: String,
+    reason: String,
+    /// The cell that it names.
+    cell: Option<String>,
 }
 
 impl Ledger {
-    /// What all ledgers of the results folder `dir` say.
+    /// What all ledgers of the results folder `dir` say, without records that contradict its plan.
     pub fn read(dir: &Path) -> Result<Self, Error> {
+        Self::read_planned(dir, Plan::read(dir).ok().as_ref())
+    }
+
+    /// What all ledgers of the results folder `dir` say, without records that contradict `plan`.
+    pub fn read_planned(dir: &Path, plan: Option<&Plan>) -> Result<Self, Error> {
+        let planned = plan.map(Planned::new);
         let mut ledger = Self::default();
         for path in ledgers(dir)? {
-            ledger.join(Self::read_file(&path)?);
+            ledger.join(Self::read_file(&path, planned.as_ref())?);
         }
         Ok(ledger)
     }
 
     /// Reads one ledger; a missing file is an empty one.
-    pub fn read_file(path: &Path) -> Result<Self, Error> {
+    fn read_file(path: &Path, planned: Option<&Planned<'_>>) -> Result<Self, Error> {
         let mut ledger = Self::default();
+        let mut last: HashMap<String, usize> = HashMap::new();
+        let mut set_aside = Vec::new();
         let lines = read_present(path)?.unwrap_or_default();
-        for (index, line) in lines.split(|&byte| byte == b'\n').enumerate() {
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            match Record::parse(line) {
-                Ok(record) => ledger.insert(record),
+        let lines = Vec::from_iter(lines.split(|&byte| byte == b'\n').enumerate());
+        let is_blank = |line: &[u8]| line.iter().all(u8::is_ascii_whitespace);
+        let lines = lines.into_par_iter().filter(|(_, line)| !is_blank(line));
+        let read: Vec<_> = lines.map(|(index, line)| (index, line, Record::parse(line))).collect();
+        for (index, line, record) in read {
+            let contradiction = |record: &Record| planned?.contradiction(record);
+            match record.and_then(|record| contradiction(&record).map_or(Ok(record), Err)) {
+                Ok(record) => {
+                    last.insert(record.cell.clone(), index);
+                    ledger.records.insert(record.cell.clone(), record);
+                }
                 Err(reason) => {
                     let place = format!("{}:{}", path.display(), index + 1);
-                    ledger.warnings.push(format!("{place}: skipped {reason}"));
+                    set_aside.push((index, SetAside { place, reason, cell: record::cell(line) }));
                 }
             }
         }
+        let was_run_again = |index: usize, line: &SetAside| {
+            line.cell.as_ref().and_then(|cell| last.get(cell)).is_some_and(|&last| last > index)
+        };
+        set_aside.retain(|(index, line)| !was_run_again(*index, line));
+        ledger.set_aside = set_aside.into_iter().map(|(_, line)| line).collect();
         Ok(ledger)
     }
 
     /// Adds a later record of the same ledger.
     pub fn insert(&mut self, record: Record) {
+        self.set_aside.retain(|line| line.cell.as_ref() != Some(&record.cell));
         self.records.insert(record.cell.clone(), record);
     }
 
     /// Adds those records of another ledger that count more than the ones that are there. Gives their cells.
-    fn join(&mut self, other: Self) -> Vec<String> {
-        self.warnings.extend(other.warnings);
+    fn join(&mut self, mut other: Self) -> Vec<String> {
+        self.set_aside.retain(|line| !other.has(line));
+        other.set_aside.retain(|line| !self.has(line));
+        self.set_aside.extend(other.set_aside);
         let mut added = Vec::new();
         for (cell, record) in other.records {
             if self.status(&cell).is_none_or(|status| record.status > status) {
@@ -110,6 +145,17 @@ impl Ledger {
             }
         }
         added
+    }
+
+    /// Whether there is a record of the cell of a line that another ledger set aside.
+    fn has(&self, line: &SetAside) -> bool {
+        line.cell.as_ref().is_some_and(|cell| self.records.contains_key(cell))
+    }
+
+    /// A sentence per line that was set aside, unless its cell was run again.
+    pub fn warnings(&self) -> Vec<String> {
+        let sentence = |line: &SetAside| format!("{}: skipped {}", line.place, line.reason);
+        self.set_aside.iter().map(sentence).collect()
     }
 
     pub fn get(&self, cell: &str) -> Option<&Record> {

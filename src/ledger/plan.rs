@@ -2,10 +2,11 @@
 //!
 //! Written by a run before its first cell. Together with the ledger it is all that rendering needs.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use super::{Ledger, Status, read_present, replace_json};
+use super::{Ledger, PlannedCell, Record, Status, read_present, replace_json};
 use crate::error::Error;
 use crate::plan::{Former, Plan};
 
@@ -57,12 +58,45 @@ impl Plan {
     }
 }
 
+/// The cells of a plan by name, to hold records against.
+pub(super) struct Planned<'a> {
+    pub plan: &'a Plan,
+    cells: HashMap<&'a str, &'a PlannedCell>,
+}
+
+impl<'a> Planned<'a> {
+    pub fn new(plan: &'a Plan) -> Self {
+        let cells = plan.cells.iter().map(|cell| (cell.cell.as_str(), cell)).collect();
+        Self { plan, cells }
+    }
+
+    /// What a record says about a cell of the plan that is not true. Hashes that older records lack are not compared.
+    pub fn contradiction(&self, record: &Record) -> Option<String> {
+        let cell = self.cells.get(record.cell.as_str())?;
+        let (row, method) = (&self.plan.datasets[cell.dataset], &self.plan.methods[cell.method]);
+        let pairs = [
+            ("dataset", Some(&record.dataset), &row.name),
+            ("method", Some(&record.method), &method.method),
+            ("split_hash", record.split_hash.as_ref(), &row.splits[cell.split]),
+            ("data_hash", record.data_hash.as_ref(), &row.hash),
+        ];
+        pairs.into_iter().find_map(|(name, found, expected)| {
+            let found = found.filter(|found| *found != expected)?;
+            Some(format!(
+                "a record whose `{name}` is {found}, expected {expected} as {} has it for its cell",
+                Plan::FILE
+            ))
+        })
+    }
+}
+
 impl Former {
     /// What the results folder at `folder` remembers. A ledger that cannot be read is reported by the run that
     /// opens it.
     pub fn read(folder: &Path) -> Self {
         let plan = Plan::read(folder).ok();
-        let records = Ledger::read(folder).map_or_else(|_| Vec::new(), Ledger::into_records);
+        let ledger = Ledger::read_planned(folder, plan.as_ref());
+        let records = ledger.map_or_else(|_| Vec::new(), Ledger::into_records);
         let planned = plan.as_ref().map(|plan| plan.experiment.name.clone());
         Self {
             folder: folder.to_path_buf(),

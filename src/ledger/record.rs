@@ -5,7 +5,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{RecordedCertificate, Selection};
+use super::{RecordedCertificate, Selection, crc};
 
 /// How a cell ended, in order of what counts more between ledgers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -93,10 +93,17 @@ pub struct Record {
 }
 
 impl Record {
+    /// The line of a ledger, with its checksum and a line end.
+    pub fn line(&self) -> Vec<u8> {
+        let text = serde_json::to_vec(self).expect("a record can be written as JSON");
+        crc::add(text)
+    }
+
     /// The record of a line, or what the line is instead.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         // A line end in the middle of a text would be another mistake.
-        let record: Self = serde_json::from_slice(line.trim_ascii_end()).map_err(|error| {
+        let line = line.trim_ascii_end();
+        let mut record = Self::from_json(line).map_err(|error| {
             if error.is_eof() {
                 return "a line that is not a ledger record: it breaks off".to_owned();
             }
@@ -105,7 +112,22 @@ impl Record {
             let reason = text.split(" at line ").next().unwrap_or(&text);
             format!("a line that is not a ledger record ({reason})")
         })?;
-        record.impossible().map_or(Ok(record), Err)
+        if let Some(reason) = record.impossible() {
+            return Err(reason);
+        }
+        // The checksum belongs to the line; a line that is written again gets a new one.
+        if record.extra.shift_remove(crc::KEY).is_some() {
+            crc::check(line)?;
+        }
+        Ok(record)
+    }
+
+    /// A ledger may have 100,000 lines, so the usual line is read in one pass. Any other takes the tolerant way.
+    fn from_json(line: &[u8]) -> Result<Self, serde_json::Error> {
+        let mut reader = serde_json::Deserializer::from_slice(line);
+        let direct =
+            Self::deserialize(&mut reader).and_then(|record| reader.end().map(|()| record));
+        direct.or_else(|_| serde_json::from_slice(line))
     }
 
     /// A number that no run writes, so the line was damaged or edited.
@@ -122,13 +144,27 @@ impl Record {
             ("predict_seconds", self.predict_seconds, AMOUNT),
             ("peak_mb", self.peak_mb, AMOUNT),
         ];
-        numbers.into_iter().find_map(|(name, value, expected)| {
+        let out_of_range = numbers.into_iter().find_map(|(name, value, expected)| {
             // A mean of percentages may be off by a rounding.
             let range =
                 if expected == PERCENT { -1e-9..=100.0 + 1e-9 } else { 0.0..=f64::INFINITY };
             let value = value.filter(|value| !range.contains(value))?;
             Some(format!("a record whose `{name}` is {value}, expected {expected}"))
-        })
+        });
+        out_of_range.or_else(|| self.fraction_of_a_sample())
+    }
+
+    /// An accuracy that no number of correctly classified test samples has.
+    fn fraction_of_a_sample(&self) -> Option<String> {
+        let (accuracy, n_test) = (self.accuracy?, self.n_test);
+        let correct = accuracy * n_test as f64 / 100.0;
+        // Rounding moves it by far less, for as many samples as a dataset may have.
+        if (correct - correct.round()).abs() < 1e-6 {
+            return None;
+        }
+        Some(format!(
+            "a record whose `accuracy` is {accuracy}, which is {correct} of {n_test} test samples, expected a whole number"
+        ))
     }
 
     /// The record of an object in which only [`ESSENTIAL`] fields need to have the expected form. Any other that has
@@ -150,6 +186,20 @@ impl Record {
         record.extra.extend(strange);
         Ok(record)
     }
+}
+
+/// The cell that a line names, even if the line breaks off.
+pub(super) fn cell(line: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        cell: String,
+    }
+    if let Ok(named) = serde_json::from_slice::<Named>(line) {
+        return Some(named.cell);
+    }
+    let text = str::from_utf8(line.strip_prefix(br#"{"cell":""#)?).ok()?;
+    let (cell, _) = text.split_once('"')?;
+    Some(cell.to_owned())
 }
 
 /// What a record is of and how it ended. A line without one of these is not a record.

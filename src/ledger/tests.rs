@@ -27,7 +27,7 @@ fn read(ledgers: &[&Ledger]) -> Vec<(String, Status, String)> {
         Writer::open(&path).unwrap().unwrap().append_all(ledger.records()).unwrap();
     }
     let read = Ledger::read(folder.path()).unwrap();
-    assert_eq!(read.warnings, [""; 0]);
+    assert_eq!(read.warnings(), [""; 0]);
     read.records().map(|r| (r.cell.clone(), r.status, r.started.clone())).collect()
 }
 
@@ -117,13 +117,97 @@ fn what_another_version_wrote_is_written_back_as_it_was() {
         "primal": 1.5, "dual": 1.0, "gap": 0.5, "iterations": 3, "converged": true, "residual": 1e-9,
     });
     let text = line(json!({
-        "selection": selection, "certificate": certificate, "crc": "0a", "energy": {"joule": 3},
+        "selection": selection, "certificate": certificate, "energy": {"joule": 3},
     }));
     let record = Record::parse(text.as_bytes()).unwrap();
     assert_eq!(record.selection.as_ref().map(|selection| selection.points.len()), Some(1));
     assert_eq!(record.certificate.as_ref().map(|certificate| certificate.iterations), Some(3));
     let written: Value = serde_json::to_value(&record).unwrap();
     assert_eq!(written, serde_json::from_str::<Value>(&text).unwrap());
+}
+
+/// The checksum is that of Python's `zlib.crc32`.
+#[test]
+fn a_line_ends_with_its_checksum() {
+    let text = String::from_utf8(crc::add(br#"{"cell":"a","split":0}"#.to_vec())).unwrap();
+    assert_eq!(text, "{\"cell\":\"a\",\"split\":0,\"crc\":\"57d41bf4\"}\n");
+    let line = record("a", Status::Ok, "2024").line();
+    let read = Record::parse(&line).unwrap();
+    assert_eq!(read, record("a", Status::Ok, "2024"), "the checksum is not a field of the record");
+    assert_eq!(read.line(), line);
+}
+
+#[test]
+fn every_changed_byte_of_a_line_is_noticed() {
+    let line = record("a", Status::Ok, "2024").line();
+    let line = line.trim_ascii_end();
+    // Without its name, the checksum is a field that this version does not know.
+    let end = line.len() - br#""crc":"01234567"}"#.len();
+    for at in (0..end).chain(line.len() - 10..line.len()) {
+        for bit in 0..7 {
+            let mut changed = line.to_vec();
+            changed[at] ^= 1 << bit;
+            assert!(Record::parse(&changed).is_err(), "{}", String::from_utf8_lossy(&changed));
+        }
+    }
+    let reformatted = String::from_utf8_lossy(line).replace(",\"crc\":", ", \"crc\":");
+    let reason = Record::parse(reformatted.as_bytes()).unwrap_err();
+    assert!(reason.ends_with("`crc` is not the last key of its line"), "{reason}");
+}
+
+/// Whatever fields another version has added, the checksum covers them.
+#[test]
+fn unknown_fields_are_part_of_the_checksum() {
+    let mut known = record("a", Status::Ok, "2024");
+    known.extra.insert("energy".to_owned(), json!({"joule": 3}));
+    let line = known.line();
+    assert_eq!(Record::parse(&line).unwrap(), known);
+    let changed = String::from_utf8(line).unwrap().replace("\"joule\":3", "\"joule\":4");
+    let reason = Record::parse(changed.as_bytes()).unwrap_err();
+    assert!(reason.ends_with("the line was damaged or edited"), "{reason}");
+}
+
+#[test]
+fn an_accuracy_is_a_whole_number_of_test_samples() {
+    let of = |accuracy: f64, n_test: usize| {
+        let record = Record { n_test, accuracy: Some(accuracy), ..record("a", Status::Ok, "") };
+        Record::parse(&record.line())
+    };
+    for correct in 0..=6497 {
+        assert!(of(100.0 * f64::from(correct) / 6497.0, 6497).is_ok(), "{correct}");
+    }
+    assert!(of(100.0 * 99_999_998.0 / 99_999_999.0, 99_999_999).is_ok());
+    let reason = of(81.25, 6497).unwrap_err();
+    assert_eq!(
+        reason,
+        "a record whose `accuracy` is 81.25, which is 5278.8125 of 6497 test samples, expected a whole number"
+    );
+}
+
+/// The cells whose lines are reported, of a ledger with these lines.
+fn reported(lines: &[String]) -> Vec<usize> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(FILE), lines.join("\n")).unwrap();
+    let ledger = Ledger::read(folder.path()).unwrap();
+    let number = |warning: &String| {
+        let (_, rest) = warning.rsplit_once(".jsonl:").unwrap();
+        rest.split(':').next().unwrap().parse().unwrap()
+    };
+    ledger.warnings().iter().map(number).collect()
+}
+
+#[test]
+fn a_damaged_line_is_reported_until_its_cell_was_run_again() {
+    let sound = String::from_utf8(record("a", Status::Ok, "2024").line()).unwrap();
+    let sound = sound.trim_end().to_owned();
+    let edited = sound.replace("50.0", "60.0");
+    let torn = sound[..sound.len() / 2].to_owned();
+    let other = sound.replace("\"cell\":\"a\"", "\"cell\":\"b\"");
+    let lines = |lines: &[&String]| reported(&lines.iter().copied().cloned().collect::<Vec<_>>());
+    assert_eq!(lines(&[&edited, &torn, &other]), [1, 2, 3]);
+    assert_eq!(lines(&[&edited, &torn, &other, &sound]), [3]);
+    // Later damage is not undone by an earlier line.
+    assert_eq!(lines(&[&sound, &edited]), [2]);
 }
 
 /// Fields without which a record still counts.
@@ -206,7 +290,13 @@ fn published_records_are_written_back_as_they_are() {
         let text = read_present(&folder.join(FILE)).unwrap().unwrap_or_default();
         for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let record = Record::parse(line).unwrap();
-            assert_eq!(serde_json::to_string(&record).unwrap().as_bytes(), line);
+            // Lines of version 0.1 have no checksum.
+            let has_checksum = serde_json::from_slice::<Value>(line).unwrap().get("crc").is_some();
+            let written = match has_checksum {
+                true => record.line().trim_ascii_end().to_vec(),
+                false => serde_json::to_vec(&record).unwrap(),
+            };
+            assert_eq!(written, line);
             count += 1;
         }
     }

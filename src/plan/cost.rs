@@ -36,14 +36,18 @@ impl PlannedDataset {
     }
 }
 
-/// What `cells` cost in all.
-pub fn estimate<'a>(prepared: &Prepared, cells: impl IntoIterator<Item = &'a PlannedCell>) -> Cost {
-    let costs = cells.into_iter().map(|planned| cell(prepared, planned));
+/// What `cells` cost in all, if a job has this number of threads.
+pub fn estimate<'a>(
+    prepared: &Prepared,
+    cells: impl IntoIterator<Item = &'a PlannedCell>,
+    threads: usize,
+) -> Cost {
+    let costs = cells.into_iter().map(|planned| cell(prepared, planned, threads));
     costs.fold(Cost::default(), Cost::and)
 }
 
 /// One cell, its kernel matrix and the choice of its parameters included.
-pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Cost {
+pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell, threads: usize) -> Cost {
     let Prepared { plan, candidates, .. } = prepared;
     let (row, candidates) = (&plan.datasets[cell.dataset], &candidates[cell.method]);
     if row.unavailable.is_some() {
@@ -51,7 +55,7 @@ pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Cost {
     }
     let shape = row.shape(&plan.experiment);
     let encoder = images(prepared, cell, shape);
-    let all_points = fits(candidates, shape, row.n_test as f64).and(encoder);
+    let all_points = fits(candidates, shape, row.n_test as f64, threads).and(encoder);
     let points = candidates.points.len() as f64;
     let last = Cost { flops: all_points.flops / points, ..all_points };
     let Some(select) = plan.experiment.select.as_ref().filter(|_| points > 1.0) else {
@@ -60,7 +64,7 @@ pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Cost {
     let rounds = if select.on == SelectOn::Training { select.folds } else { 1 };
     let (shape, folds) = (select.shape(shape), select.folds as f64);
     let n = shape.n as f64;
-    let inner = fits(candidates, shape, n / folds);
+    let inner = fits(candidates, shape, n / folds, threads);
     let repeats = if select.once { 1.0 / row.splits.len().max(1) as f64 } else { 1.0 };
     // A sweep keeps two inverses, see `npsvc::Sweep`.
     let kept = shape.rank.map_or(16.0 * n * n, |_| 0.0);
@@ -71,7 +75,7 @@ pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell) -> Cost {
 }
 
 /// A fit of every point to the same training samples, their kernel matrix included.
-fn fits(candidates: &Candidates, shape: Shape, n_test: f64) -> Cost {
+fn fits(candidates: &Candidates, shape: Shape, n_test: f64, threads: usize) -> Cost {
     let (n, dims) = (shape.n as f64, shape.dims as f64);
     let columns = shape.rank.map_or(n, |rank| rank as f64);
     // A factor is made in one memory and kept in another.
@@ -86,7 +90,7 @@ fn fits(candidates: &Candidates, shape: Shape, n_test: f64) -> Cost {
         },
     };
     let points = candidates.points.iter().map(|point| {
-        let Cost { flops, bytes } = point.cost(shape, rayon::current_num_threads());
+        let Cost { flops, bytes } = point.cost(shape, threads);
         // The kernel matrix once more, one added everywhere.
         let has_bias = point.params.get("bias") == Some(&Value::Bool(true));
         let biased = if has_bias { 8.0 * n * columns } else { 0.0 };

@@ -173,13 +173,18 @@ impl Plan {
         registry::find(name).ok().map(|entry| &entry.manifest)
     }
 
-    /// Whether a dataset came with its own split. Plans of version 0.1 do not have this, but random splits have
-    /// the number and the size that the spec asks for.
+    /// Whether a dataset came with its own split.
     pub fn has_own_split(&self, dataset: &PlannedDataset) -> bool {
-        let splits = &self.experiment.splits;
-        dataset.own_split.unwrap_or_else(|| {
-            dataset.splits.len() != splits.repeats
-                || dataset.n_train != splits.train_size(dataset.samples)
+        dataset.has_own_split(&self.experiment.splits)
+    }
+}
+
+impl PlannedDataset {
+    /// Whether it came with its own split. Plans of version 0.1 do not have this, but random splits have the number and
+    /// the size that the spec asks for.
+    pub fn has_own_split(&self, splits: &Splits) -> bool {
+        self.own_split.unwrap_or_else(|| {
+            self.splits.len() != splits.repeats || self.n_train != splits.train_size(self.samples)
         })
     }
 }

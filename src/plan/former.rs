@@ -38,9 +38,7 @@ impl Former {
         let most = known.into_iter().rev().max_by_key(|known| known.row.splits.len())?;
         let Remembered { splits, mut row, .. } = most;
         // A dataset with its own split has that one, however many are asked for.
-        let is_drawn =
-            row.splits.len() == splits.repeats && row.n_train == splits.train_size(row.samples);
-        if is_drawn {
+        if !row.has_own_split(&splits) {
             let repeats = experiment.splits.repeats;
             row.splits.truncate(repeats);
             row.splits.extend((row.splits.len()..repeats).map(unknown_split));
@@ -64,10 +62,12 @@ impl Former {
         let Some(former) = self.plan.as_ref().filter(|former| !former.describes(plan)) else {
             return (0, 0);
         };
-        // Changed data has its own message, and its rows stay until they are computed.
-        let changed = prepared.changed.keys().map(|&index| &plan.datasets[index].name);
+        // Changed data and methods have their own messages, and their numbers stay until they are computed again.
+        let changed = prepared.changed.rows.keys().map(|&index| &plan.datasets[index].name);
         let changed: HashSet<&String> = changed.collect();
-        let planned: HashSet<&String> = plan.cells.iter().map(|cell| &cell.cell).collect();
+        let shown = prepared.plan_with(&prepared.changed);
+        let planned = plan.cells.iter().chain(&shown.cells);
+        let planned: HashSet<&String> = planned.map(|cell| &cell.cell).collect();
         let mut skipped = plan.by_place();
         for cell in part.cells(plan) {
             skipped.remove(&plan.place(cell));

@@ -1,6 +1,6 @@
 //! The identity of a cell: everything its numbers depend on, and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use npsvc::Kernel;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::Versions;
 use super::file::{Plan, PlannedCell, PlannedDataset};
 use crate::data::hex;
 use crate::methods::is_default;
@@ -81,11 +82,13 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// The cells of all datasets, in the order in which they are run.
+/// The cells of all datasets, in the order in which they are run. Methods have their present version, unless `versions`
+/// has another one for a dataset and a method.
 pub(super) fn cells(
     experiment: &Experiment,
     rows: &[PlannedDataset],
     methods: &[Candidates],
+    versions: &Versions,
 ) -> Vec<PlannedCell> {
     let mut cells = Vec::new();
     for (dataset, row) in rows.iter().enumerate() {
@@ -96,6 +99,9 @@ pub(super) fn cells(
                 let trained = trained.filter(|(_, one)| training_seed == 0 || one.entry.is_network);
                 cells.extend(trained.map(|(method, candidates)| {
                     let identity = Identity::new(experiment, row, candidates, split, training_seed);
+                    let version = versions.get(&(dataset, method)).copied();
+                    let version = version.unwrap_or(identity.version);
+                    let identity = Identity { version, ..identity };
                     PlannedCell { cell: identity.name(), dataset, method, split, training_seed }
                 }));
             }
@@ -106,9 +112,39 @@ pub(super) fn cells(
 
 /// The cells of a plan, computed again from its experiment and its datasets.
 pub fn planned_cells(plan: &Plan) -> Result<Vec<PlannedCell>, String> {
-    let methods = plan.experiment.methods.iter();
-    let methods: Vec<Candidates> = methods.map(Candidates::of).collect::<Result<_, _>>()?;
-    Ok(cells(&plan.experiment, &plan.datasets, &methods))
+    Ok(cells(&plan.experiment, &plan.datasets, &methods(plan)?, &Versions::new()))
+}
+
+fn methods(plan: &Plan) -> Result<Vec<Candidates>, String> {
+    plan.experiment.methods.iter().map(Candidates::of).collect()
+}
+
+/// The names that the cells of a plan had when their methods had earlier versions, each with the present name.
+pub fn earlier_names(plan: &Plan) -> Result<HashMap<String, String>, String> {
+    let methods = methods(plan)?;
+    let named = |versions: &Versions| cells(&plan.experiment, &plan.datasets, &methods, versions);
+    let now = named(&Versions::new());
+    let mut names = HashMap::new();
+    for versions in earlier_versions(plan.datasets.len(), &methods) {
+        let pairs = named(&versions).into_iter().zip(&now);
+        let pairs = pairs.filter(|(then, now)| then.cell != now.cell);
+        names.extend(pairs.map(|(then, now)| (then.cell, now.cell.clone())));
+    }
+    Ok(names)
+}
+
+/// For every number below the highest version of a method: that version of all methods that have had it.
+pub(super) fn earlier_versions(
+    datasets: usize,
+    methods: &[Candidates],
+) -> impl Iterator<Item = Versions> {
+    let latest = methods.iter().map(|method| method.entry.info.version).max().unwrap_or(1);
+    (1..latest).map(move |version| {
+        let had = methods.iter().enumerate();
+        let had = had.filter(|(_, candidates)| version < candidates.entry.info.version);
+        let pairs = had.flat_map(|(method, _)| (0..datasets).map(move |dataset| (dataset, method)));
+        pairs.map(|pair| (pair, version)).collect()
+    })
 }
 
 #[cfg(test)]

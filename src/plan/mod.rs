@@ -8,6 +8,7 @@ mod file;
 mod filter;
 mod former;
 mod identity;
+mod kept;
 mod load;
 mod shard;
 
@@ -18,12 +19,12 @@ pub use cost::{estimate, size};
 pub use file::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 pub use filter::Filter;
 pub use former::Former;
-pub use identity::planned_cells;
+pub use identity::{earlier_names, planned_cells};
+pub use kept::{Kept, Versions};
 pub use load::Source;
 pub(crate) use shard::with_shard;
 pub use shard::{Part, Shard, group_count};
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use miette::Diagnostic;
@@ -34,9 +35,6 @@ use crate::spec::{Candidates, DatasetSpec, Problem, Spec, SpecError, SpecText};
 use former::unknown_split;
 use identity::cells;
 
-/// Rows that still show the former data of a dataset that changed, by their place in the plan.
-pub type Kept = BTreeMap<usize, PlannedDataset>;
-
 /// A plan and what is needed to carry it out.
 pub struct Prepared {
     pub plan: Plan,
@@ -45,7 +43,7 @@ pub struct Prepared {
     pub sources: Vec<Result<Source, DataError>>,
     /// One per method of the plan.
     pub candidates: Arc<[Candidates]>,
-    /// Datasets whose data is not the one the results folder was computed from, with the folder's row.
+    /// What the results folder was computed from and is different now.
     pub changed: Kept,
     /// The text of the spec, for the results folder.
     pub spec: String,
@@ -83,7 +81,7 @@ pub fn prepare(
         plan,
         sources: Vec::new(),
         candidates: Arc::clone(&spec.methods),
-        changed: Kept::new(),
+        changed: Kept::default(),
         spec: spec.text.as_str().to_owned(),
     };
     let mut problems = Vec::new();
@@ -95,7 +93,10 @@ pub fn prepare(
     }
     spec.text.refuse(problems)?;
     check_shapes(spec, &prepared.plan.datasets)?;
-    prepared.plan.cells = cells(experiment, &prepared.plan.datasets, &spec.methods);
+    prepared.plan.cells = prepared.cells(&prepared.plan.datasets, &Versions::new());
+    if let Some(former) = formers.first() {
+        prepared.changed.versions = prepared.former_versions(former);
+    }
     Ok(prepared)
 }
 
@@ -118,7 +119,7 @@ impl Prepared {
             let Some(row) = &remembered else {
                 return true;
             };
-            let cells = cells(experiment, std::slice::from_ref(row), &self.candidates);
+            let cells = self.cells(std::slice::from_ref(row), &Versions::new());
             let is_finished = |cell: &str| formers.iter().any(|former| former.is_finished(cell));
             !cells.iter().all(|cell| is_finished(&cell.cell))
         };
@@ -127,19 +128,23 @@ impl Prepared {
             Ok(source) => {
                 let row = source.row();
                 let changed = own.filter(|own| own.hash != row.hash);
-                self.changed.extend(changed.map(|own| (self.sources.len(), own)));
+                self.changed.rows.extend(changed.map(|own| (self.sources.len(), own)));
                 row
             }
             Err(error)
                 if error.spares_other_datasets()
                     || (remembered.is_some() && error.is_not_found()) =>
             {
-                let repeats = experiment.splits.repeats;
-                remembered.unwrap_or_else(|| PlannedDataset {
-                    name: spec.name(),
-                    unavailable: Some(error.for_the_record()),
-                    splits: (0..repeats).map(unknown_split).collect(),
-                    ..PlannedDataset::default()
+                remembered.unwrap_or_else(|| {
+                    let has_own_split = spec.has_own_split();
+                    let splits = if has_own_split { 1 } else { experiment.splits.repeats };
+                    PlannedDataset {
+                        name: spec.name(),
+                        unavailable: Some(error.for_the_record()),
+                        own_split: has_own_split.then_some(true),
+                        splits: (0..splits).map(unknown_split).collect(),
+                        ..PlannedDataset::default()
+                    }
                 })
             }
             Err(_) => return loaded.map(|_| ()),
@@ -149,14 +154,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// The plan of a results folder that still shows the rows `kept` in place of the ones to be run.
-    pub(crate) fn plan_with(&self, kept: &Kept) -> Plan {
-        let mut plan = self.plan.clone();
-        for (&index, row) in kept {
-            plan.datasets[index] = row.clone();
-        }
-        plan.cells = cells(&plan.experiment, &plan.datasets, &self.candidates);
-        plan
+    fn cells(&self, rows: &[PlannedDataset], versions: &Versions) -> Vec<PlannedCell> {
+        cells(&self.plan.experiment, rows, &self.candidates, versions)
     }
 }
 

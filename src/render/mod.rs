@@ -35,7 +35,7 @@ use crate::ledger::{self, Ledger, Plan};
 pub struct Rendered {
     pub files: Files,
     pub summary: Summary,
-    /// Lines of the ledger that were skipped; the table's own warnings are in the summary.
+    /// Lines of the ledger that were set aside; the table's own warnings are in the summary.
     pub warnings: Vec<String>,
 }
 
@@ -126,14 +126,14 @@ pub fn texts(summary: &Summary) -> Vec<(String, Vec<u8>)> {
     texts.into_iter().map(|(file, text)| (file.to_owned(), text.into_bytes())).collect()
 }
 
-/// The table of a results folder, and a sentence per line of the ledger that was skipped.
+/// The table of a results folder, and a sentence per line of the ledger that was set aside.
 pub fn read(dir: &Path) -> Result<(Summary, Vec<String>), Error> {
     let plan = Plan::read(dir)?;
     refuse_lost_ledger(dir)?;
     // First the hash: if a run appends to the ledger at the same time, the table counts as outdated.
     let ledger = ledger::hash(dir)?;
-    let mut known = Ledger::read(dir)?;
-    let skipped = std::mem::take(&mut known.warnings);
+    let known = Ledger::read_planned(dir, Some(&plan))?;
+    let skipped = known.warnings();
     let folder = Folder { dir: Some(dir), skipped_lines: skipped.len(), ledger };
     Ok((analyse(plan, known.into_records(), &folder), skipped))
 }

@@ -12,11 +12,11 @@ use crate::ledger::provenance::{self, SPEC, SPLITS};
 use crate::ledger::{self, Plan};
 use crate::plan::{Kept, Prepared, Source};
 
-/// Writes the plan that shows the rows `kept` in place of those to be run, with its spec and splits. Gives the plan
-/// that was there and the one that is there now.
+/// Writes the plan that shows `kept` in place of what is to be run, with its spec and splits. Gives the plan that was there
+/// and the one that is there now.
 ///
-/// Shards do this at the same time: a row that another one has switched is no longer kept, and a row that only another
-/// one knows stays. The plan is written last, so that the next run does all of it again if this one is killed.
+/// Shards do this at the same time: what another one has switched is no longer kept, and a row that only another one
+/// knows stays. The plan is written last, so that the next run does all of it again if this one is killed.
 pub(super) fn write_plan(
     folder: &Path,
     prepared: &Prepared,
@@ -26,8 +26,7 @@ pub(super) fn write_plan(
     // A plan that cannot be read is replaced.
     let former = Plan::read(folder).ok();
     if let Some(former) = &former {
-        let rows = &former.datasets;
-        kept.retain(|_, row| rows.iter().any(|r| r.name == row.name && r.hash == row.hash));
+        kept.retain_shown(former, prepared);
     }
     let mut plan = prepared.plan_with(kept);
     if let Some(former) = &former {
@@ -48,7 +47,7 @@ pub(super) fn write_plan(
     Ok((former, plan))
 }
 
-/// Writes the plan of a results folder before its first run; rows of datasets whose data changed stay as they are.
+/// Writes the plan of a results folder before its first run; numbers of data and methods that changed stay as they are.
 pub fn describe(folder: &Path, prepared: &Prepared) -> Result<(), Error> {
     write_plan(folder, prepared, &mut prepared.changed.clone())?;
     Ok(())

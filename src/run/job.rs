@@ -198,7 +198,8 @@ impl Runner<'_> {
         }
         let split = if settings.once { 0 } else { cell.split };
         let purpose = match settings.on {
-            // What is scored on test samples is the same fit as the last one.
+            // What is scored on test samples has the seed of the fit that comes last. That one shares no intermediate
+            // results with other points, so it may end elsewhere within its tolerance.
             SelectOn::Test => "fit",
             SelectOn::Training | SelectOn::Validation => "select",
         };

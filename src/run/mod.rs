@@ -87,7 +87,7 @@ pub struct Outcome {
     /// Datasets of the plan that are not on this machine or cannot be used, with the number of their cells that are
     /// not done.
     pub cannot_run: BTreeMap<usize, usize>,
-    /// One sentence per line of the ledgers that was skipped.
+    /// One sentence per line of the ledgers that was set aside and whose cell has no other record.
     pub warnings: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ pub fn run(
     interrupted: &AtomicBool,
 ) -> Result<Outcome, Error> {
     let mut folder = Folder::open(&options.out, options.part.name())?;
-    let mut known = Ledger::read(&options.out)?;
+    let mut known = Ledger::read_planned(&options.out, Some(&prepared.plan))?;
     let mut reused = 0;
     for other in &options.reuse {
         let cells = reuse::copy_cells(prepared, options, &mut folder.ledger, &mut known, other)?;
@@ -114,7 +114,7 @@ pub fn run(
     let plan = &prepared.plan;
     // Datasets of which the run includes a cell.
     let included: BTreeSet<usize> = options.part.cells(plan).map(|cell| cell.dataset).collect();
-    let mut kept = kept_rows(prepared, &included, &known);
+    let mut kept = kept(prepared, &included, &known);
     let (before, shown) = description::write_plan(&options.out, prepared, &mut kept)?;
     provenance::repair(&options.out, &shown, &known)?;
     if let Some(before) = before.filter(|before| !before.describes(&prepared.plan)) {
@@ -146,18 +146,17 @@ pub fn run(
     let state = &mut *lock(&session.state);
     state.folder.ledger.sync()?;
     let (tally, cannot_run) = count(prepared, options, &state.ledger);
-    Ok(Outcome { tally, cannot_run, warnings: state.ledger.warnings.clone() })
+    Ok(Outcome { tally, cannot_run, warnings: state.ledger.warnings() })
 }
 
-/// Rows that the folder keeps although their data changed: those of which the new data has no finished cell yet, and
-/// those that this run does not include.
-fn kept_rows(prepared: &Prepared, included: &BTreeSet<usize>, known: &Ledger) -> Kept {
-    let is_begun = |dataset: usize| {
-        let mut cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == dataset);
-        included.contains(&dataset) && cells.any(|cell| known.is_done(&cell.cell))
-    };
+/// What the folder keeps: numbers that would be computed in another way now, of which there is no new one yet, and those of
+/// datasets that this run does not include.
+fn kept(prepared: &Prepared, included: &BTreeSet<usize>, known: &Ledger) -> Kept {
     let mut kept = prepared.changed.clone();
-    kept.retain(|dataset, _| !is_begun(*dataset));
+    let cells = prepared.plan.cells.iter().filter(|cell| included.contains(&cell.dataset));
+    for cell in cells.filter(|cell| known.is_done(&cell.cell)) {
+        kept.give_way_to(cell);
+    }
     kept
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex};
 use indexmap::IndexMap;
 
 use super::job::Job;
-use super::{RunOptions, lock};
+use super::{RunOptions, host, lock};
 use crate::ledger::{Ledger, PlannedCell};
 use crate::plan::{Prepared, cost};
 
@@ -25,6 +25,8 @@ pub(super) struct Todo {
 impl Todo {
     pub fn new(prepared: &Prepared, options: &RunOptions, known: &Ledger) -> Self {
         let plan = &prepared.plan;
+        // How many threads a job gets is not known before the jobs are.
+        let threads = options.threads.unwrap_or_else(host::cores);
         let mut todo = Self::default();
         let mut jobs: IndexMap<(usize, usize, Option<&str>), Job> = IndexMap::new();
         for cell in options.part.cells(plan) {
@@ -36,7 +38,7 @@ impl Todo {
             if prepared.sources[cell.dataset].is_err() {
                 continue;
             }
-            let estimate = cost::cell(prepared, cell);
+            let estimate = cost::cell(prepared, cell, threads);
             if estimate.bytes > options.memory {
                 let [needs, budget] = [estimate.bytes, options.memory].map(cost::size);
                 let reason = format!(

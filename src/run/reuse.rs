@@ -26,9 +26,9 @@ pub(super) fn copy_cells(
     known: &mut Ledger,
     other: &Path,
 ) -> Result<usize, Error> {
-    let theirs = Ledger::read(other)?;
-    let mut reused = 0;
     let plan = &prepared.plan;
+    let theirs = Ledger::read_planned(other, Some(plan))?;
+    let mut reused = 0;
     for cell in options.part.cells(plan) {
         let record = theirs.get(&cell.cell).filter(|record| record.status == Status::Ok);
         let Some(record) = record.filter(|_| !known.is_done(&cell.cell)) else {

@@ -33,7 +33,7 @@ pub(super) struct Session<'a> {
 pub(super) struct State {
     pub folder: Folder,
     pub ledger: Ledger,
-    /// Rows that still show the former data of their datasets.
+    /// What the table still shows of the former plan.
     pub kept: Kept,
     /// The entry of this run in the provenance, until it is written there.
     pub entry: Option<Value>,
@@ -115,7 +115,7 @@ impl Session<'_> {
     }
 
     fn handle(&self, cell: &PlannedCell, event: JobEvent) -> Result<(), Stop> {
-        let work = cost::cell(self.prepared, cell).flops;
+        let work = cost::cell(self.prepared, cell, self.threads).flops;
         match event {
             JobEvent::Started => {}
             JobEvent::Epoch(epochs) => {
@@ -145,12 +145,12 @@ impl Session<'_> {
     }
 
     /// Records a cell. The first record of a run adds the run to the provenance. The first finished one of a dataset
-    /// whose data changed switches its row; the record is on the disk by then, so that the next run switches the row
-    /// if this one is killed.
+    /// whose data changed, or of a method whose version was raised, switches what the table shows; the record is on the
+    /// disk by then, so that the next run does so if this one is killed.
     fn record(&self, cell: &PlannedCell, record: Record, work: f64) -> Result<(), Error> {
         let mut state = lock(&self.state);
         state.folder.ledger.append(&record)?;
-        if record.status == Status::Ok && state.kept.remove(&cell.dataset).is_some() {
+        if record.status == Status::Ok && state.kept.give_way_to(cell) {
             state.folder.ledger.sync()?;
             description::write_plan(&self.options.out, self.prepared, &mut state.kept)?;
         }

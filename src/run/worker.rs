@@ -28,6 +28,13 @@ pub struct Isolation {
     pub data: Option<PathBuf>,
     /// Longest time a cell may take.
     pub timeout: Option<Duration>,
+    /// Longest time until a cell begins, in which a child process loads the data.
+    pub loading: Duration,
+}
+
+impl Isolation {
+    /// Loading is a matter of seconds or minutes: files have been downloaded, and images encoded, before.
+    pub const LOADING: Duration = Duration::from_secs(3600);
 }
 
 /// A line that a child writes: what happens to the current cell, or why it cannot begin.
@@ -61,8 +68,9 @@ impl Worker<'_> {
         };
         // A child that cannot read the job is found dead below.
         let _ = write_line(&mut child.input, left);
-        let timeout = self.isolation.timeout;
-        let mut deadline: Option<Instant> = None;
+        let Isolation { timeout, loading, .. } = *self.isolation;
+        let loaded_by = || Instant::now().checked_add(loading);
+        let (mut deadline, mut is_loading) = (loaded_by(), true);
         let mut begun = SystemTime::now();
         let reason = loop {
             let Some(cell) = left.cells.first() else {
@@ -75,17 +83,24 @@ impl Worker<'_> {
                     let is_done = matches!(event, JobEvent::Done { .. });
                     if matches!(event, JobEvent::Started) {
                         begun = SystemTime::now();
-                        deadline = timeout.map(|limit| Instant::now() + limit);
+                        deadline = timeout.and_then(|limit| Instant::now().checked_add(limit));
+                        is_loading = false;
                     }
                     emit(cell, event)?;
                     if is_done {
                         left.cells.remove(0);
-                        deadline = None;
+                        (deadline, is_loading) = (loaded_by(), true);
                     }
                 }
                 Ok(Err(reason)) => break reason,
                 Err(RecvTimeoutError::Disconnected) => {
                     break format!("its worker process {}", ending(child.end()));
+                }
+                Err(RecvTimeoutError::Timeout) if is_loading => {
+                    let limit = humantime::format_duration(loading);
+                    break format!(
+                        "did not begin within {limit}, and its worker process was stopped"
+                    );
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let limit = humantime::format_duration(timeout.unwrap_or_default());

@@ -55,6 +55,11 @@ impl Spec {
         let text = SpecText::new(&experiment.name, "");
         Ok(Self { experiment, methods, text })
     }
+
+    /// Whether the text has this key.
+    pub fn gives(&self, key: &str) -> bool {
+        self.text.root.get(key).is_some()
+    }
 }
 
 /// Reads a spec from `text`; `name` is the file's name in messages.

@@ -16,7 +16,7 @@ use crate::methods::{is_default, spec_parameters};
 
 /// An experiment: which methods on which datasets, how split, selected, compared and rendered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Experiment {
     /// Short name; results go to `results/<name>`.
     #[schemars(
@@ -102,7 +102,8 @@ fn default_render() -> Vec<Rendering> {
 
 /// How the training kernel matrix is held.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
 pub enum Factor {
     /// All of it, n x n.
     #[default]
@@ -138,7 +139,7 @@ spec_parameters! {
 
 /// A table of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Reproduces {
     /// The table's number, such as 2.
     #[schemars(range(min = 1))]
@@ -249,7 +250,7 @@ pub enum Search {
 
 /// How many points are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Budget {
     /// Points per method, at most: points drawn twice are tried once.
     #[schemars(range(min = 2, max = 10000))]
@@ -278,7 +279,7 @@ pub enum SelectOn {
 
 /// Significance tests against one method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(deny_unknown_fields)]
 pub struct Compare {
     /// Method name or label that the others are tested against; its label once loaded.
     pub against: String,
@@ -342,7 +343,8 @@ pub enum Rendering {
 
 /// What to request from a Slurm cluster. Options of `npsvcpp submit` override it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct Slurm {
     /// The partition; the cluster's default if left out.
     #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._,-]*$"))]
@@ -370,7 +372,8 @@ pub struct Slurm {
 
 /// What a task of a job array gets. `npsvcpp submit` takes the same options.
 #[derive(Args, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Resources {
     /// Limit the time of a task, such as `4:00:00`; the program is asked to end two minutes before.

@@ -44,7 +44,7 @@ fn run(folder: &Folder, out: &str, spec: &str, options: &str) {
 
 fn records(folder: &Folder, out: &str) -> BTreeMap<String, Record> {
     let read = Ledger::read(&folder.path(out)).unwrap();
-    assert_eq!(read.warnings, [""; 0]);
+    assert_eq!(read.warnings(), [""; 0]);
     read.into_records().into_iter().map(|record| (record.cell.clone(), record)).collect()
 }
 

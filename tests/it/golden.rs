@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use npsvcpp::ledger::{Ledger, Plan, Status};
+use npsvcpp::ledger::{Ledger, Plan, Record, Status};
 use npsvcpp::methods::METHODS;
 use npsvcpp::{plan, spec};
 use serde_json::{Value, json};
@@ -29,12 +29,42 @@ fn every_published_cell_keeps_its_name() {
         assert_eq!(cells, plan.cells, "{}", folder.display());
         let planned: BTreeSet<&str> = cells.iter().map(|cell| cell.cell.as_str()).collect();
         let records = Ledger::read(&folder).unwrap();
-        assert!(records.warnings.is_empty(), "{:?}", records.warnings);
+        assert!(records.warnings().is_empty(), "{:?}", records.warnings());
         for record in records.records().filter(|record| record.status == Status::Ok) {
             let name = record.cell.as_str();
             assert!(planned.contains(name), "{}: {name}", folder.display());
         }
     }
+}
+
+/// A cell's identity determines its numbers: folders that have a cell in common agree about it.
+#[test]
+fn published_cells_with_one_identity_have_the_same_numbers() {
+    let mut known: BTreeMap<String, (PathBuf, Record)> = BTreeMap::new();
+    let mut common = 0;
+    for folder in published() {
+        for record in Ledger::read(&folder).unwrap().into_records() {
+            if record.status != Status::Ok {
+                continue;
+            }
+            let Some((other, then)) = known.get(&record.cell) else {
+                known.insert(record.cell.clone(), (folder.clone(), record));
+                continue;
+            };
+            common += 1;
+            let place = format!("{} in {} and {}", record.cell, other.display(), folder.display());
+            assert_eq!(record.accuracy, then.accuracy, "{place}");
+            let certificates = [&record.certificate, &then.certificate];
+            let [Some(now), Some(then)] = certificates.map(Option::as_ref) else {
+                panic!("{place}: a finished cell without a certificate");
+            };
+            // Sums in another order differ by far less.
+            let rounding = 1e-9 * now.primal.abs().max(1.0);
+            let slack = now.gap.abs() + then.gap.abs() + rounding;
+            assert!((now.primal - then.primal).abs() <= slack, "{place}: {now:?}, {then:?}");
+        }
+    }
+    assert!(common > 800, "{common}");
 }
 
 /// The plan, with all grid points, follows from the spec.

@@ -66,7 +66,7 @@ fn a_full_disk_ends_the_run_with_a_clear_error_and_a_readable_ledger() {
     }
     let ledger = Ledger::read(&folder.path("full")).unwrap();
     assert_eq!(ledger.records().len(), ROOM);
-    assert_eq!(ledger.warnings.len(), 1, "{:?}", ledger.warnings);
+    assert_eq!(ledger.warnings().len(), 1, "{:?}", ledger.warnings());
     let status = folder.run("status full");
     assert_eq!(status.code, 3, "{}", status.err);
     let done = format!("{ROOM} of {CELLS} cells done");
@@ -134,7 +134,7 @@ fn an_interrupt_ends_cleanly_and_says_how_to_continue() {
     assert!(said.contains("cells are left; run the same command to continue"), "{said}");
 
     let read = Ledger::read(&folder.path("interrupted")).unwrap();
-    assert_eq!(read.warnings, [""; 0], "no line is torn");
+    assert_eq!(read.warnings(), [""; 0], "no line is torn");
     assert!((1..LONG_CELLS).contains(&read.records().len()));
     assert!(tables(&folder, "interrupted")[0].contains("Unfinished"));
 

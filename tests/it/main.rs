@@ -26,6 +26,8 @@ mod fresh;
 mod golden;
 #[cfg(feature = "deep")]
 mod golden_networks;
+mod golden_numbers;
+mod integrity;
 #[cfg(feature = "failpoints")]
 mod interrupted;
 mod isolate;
@@ -56,7 +58,9 @@ mod textures;
 mod tiny;
 #[cfg(feature = "deep")]
 mod training_seeds;
+mod truths;
 #[cfg(feature = "deep")]
 mod validation;
+mod versions;
 #[cfg(not(feature = "deep"))]
 mod without_deep;

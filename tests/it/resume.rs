@@ -148,7 +148,7 @@ fn a_torn_last_line_is_passed_over_and_its_cell_run_again() {
 
     let again = folder.run("run small.yaml --offline");
     assert_eq!(again.code, 0, "{}", again.err);
-    assert!(again.err.contains(said), "{}", again.err);
+    assert!(!again.err.contains("skipped"), "{}", again.err);
     assert!(again.err.contains("5 of 6 cells are done, 1 to run"), "{}", again.err);
     assert!(ledger_bytes(&folder, "results/small").starts_with(&torn), "nothing is rewritten");
     assert_each_cell_once(&folder, "results/small", 6);
@@ -177,7 +177,11 @@ fn records_with_unknown_fields_count() {
     let folder = small();
     assert_eq!(folder.run("run small.yaml --offline").code, 0);
     let text = String::from_utf8(ledger_bytes(&folder, "results/small")).unwrap();
-    let later = text.replace("{\"cell\"", "{\"energy\":{\"joule\":3},\"cell\"");
+    let later = |line: &str| {
+        let (fields, _) = line.rsplit_once(",\"crc\":").unwrap();
+        fields.replace("{\"cell\"", "{\"energy\":{\"joule\":3},\"cell\"") + "}\n"
+    };
+    let later: String = text.lines().map(later).collect();
     folder.write("results/small/ledger.jsonl", &later);
     assert_eq!(folder.run("run small.yaml --offline").code, 0);
     assert_eq!(ledger_bytes(&folder, "results/small"), later.as_bytes());

@@ -63,7 +63,8 @@ fn memory(prepared: &Prepared, methods: &[usize], resources: &Resources) -> u64 
         return given;
     }
     let cells = prepared.plan.cells.iter().filter(|cell| methods.contains(&cell.method));
-    let cell = estimate(prepared, cells).bytes;
+    let threads = resources.cpus.map_or(1, |cpus| cpus as usize);
+    let cell = estimate(prepared, cells, threads).bytes;
     let data: usize =
         (prepared.sources.iter().flatten()).map(|source| source.dataset.x.len()).sum();
     let cpus = f64::from(resources.cpus.unwrap_or(1));

@@ -110,9 +110,9 @@ impl Entry {
         for (file, path) in self.manifest.files.iter().zip(paths) {
             notes.extend(file.recognise(path)?);
         }
-        let mut samples = (self.read)(paths)?;
-        samples.notes.extend(notes);
-        self.manifest.dataset(samples, &paths[0])
+        let mut dataset = self.manifest.dataset((self.read)(paths)?, &paths[0])?;
+        dataset.notes.extend(notes);
+        Ok(dataset)
     }
 }
 

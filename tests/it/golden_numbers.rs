@@ -71,10 +71,15 @@ impl Problem {
         let part = |begin: usize, count: usize| {
             let x = Array2::from_shape_fn((count, 2), |(i, j)| {
                 let i = i + begin;
-                let shift = if i % 3 == 0 { 2 } else { 0 };
+                let shift = if i.is_multiple_of(3) { 2 } else { 0 };
                 ([i * 7 % 11, i * 5 % 13][j] + shift) as f64
             });
-            (x, (begin..begin + count).map(|i| usize::from(i % 3 == 0)).collect::<Vec<_>>())
+            (
+                x,
+                (begin..begin + count)
+                    .map(|i| usize::from(i.is_multiple_of(3)))
+                    .collect::<Vec<_>>(),
+            )
         };
         let ((train, train_y), (test, test_y)) = (part(0, TRAIN), part(TRAIN, TEST));
         Self { x: [train, test], y: [train_y, test_y], dims: 2 }

@@ -180,8 +180,11 @@ fn a_cell_is_reported_after_its_record_is_written() {
         let arguments = format!("run tiny.yaml --offline --jobs 1 --out {out}");
         let ended = folder.run_failing(&arguments, "append", written, "full");
         let said = String::from_utf8(ended.stderr).unwrap();
-        let reported = said.lines().filter(|line| line.starts_with('[')).count();
-        assert_eq!(reported, written, "{said}");
+        // Lines that follow each other quickly are left out.
+        let counts = said.lines().filter_map(|line| line.strip_prefix('[')?.split('/').next());
+        let reported = counts.map(|count| count.parse().unwrap()).max().unwrap_or(0);
+        assert!(reported <= written, "{said}");
+        assert!(said.contains("No space left on device"), "{said}");
     }
 }
 

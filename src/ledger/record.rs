@@ -203,8 +203,7 @@ pub(super) fn cell(line: &[u8]) -> Option<String> {
 }
 
 /// What a record is of and how it ended. A line without one of these is not a record.
-const ESSENTIAL: [&str; 7] =
-    ["cell", "experiment", "dataset", "method", "label", "split", "status"];
+const ESSENTIAL: [&str; 5] = ["cell", "dataset", "method", "split", "status"];
 
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -35,9 +35,9 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
     Ok(Exit::Complete)
 }
 
-/// The folders to render. `results/*` also names files, such as the index page, and results that `run --fresh` moved
+/// The results folders among those that a user names. `results/*` also names files, such as the index page, and results that `run --fresh` moved
 /// aside.
-fn results(named: &[PathBuf]) -> Vec<&Path> {
+pub fn results(named: &[PathBuf]) -> Vec<&Path> {
     let several = named.len() > 1;
     let kept = named.iter().filter(|path| !(is_set_aside(path) || several && path.is_file()));
     kept.map(PathBuf::as_path).collect()

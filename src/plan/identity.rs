@@ -111,6 +111,19 @@ pub fn planned_cells(plan: &Plan) -> Result<Vec<PlannedCell>, String> {
     Ok(cells(&plan.experiment, &plan.datasets, &methods))
 }
 
+/// The version of the method's code under which a cell of `plan` has its name. `None` if no version gives it, so
+/// the plan does not belong to the cell.
+pub(crate) fn code_version(plan: &Plan, cell: &PlannedCell, method: &Candidates) -> Option<u32> {
+    /// More than any method will have.
+    const VERSIONS: u32 = 100;
+    let row = &plan.datasets[cell.dataset];
+    let mut identity = Identity::new(&plan.experiment, row, method, cell.split, cell.training_seed);
+    (0..VERSIONS).find(|version| {
+        identity.version = *version;
+        identity.name() == cell.cell
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@ pub use cost::{estimate, size};
 pub use file::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 pub use filter::Filter;
 pub use former::Former;
+pub(crate) use identity::code_version;
 pub use identity::planned_cells;
 pub use load::Source;
 pub(crate) use shard::with_shard;

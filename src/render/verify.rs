@@ -55,7 +55,8 @@ pub fn verify(dir: &Path, summary: &Summary) -> Result<Verified, Error> {
             }
             None => continue,
             Some(there) if is_own => (there != *bytes).then(|| {
-                format!("{name} does not follow from the ledger; `npsvcpp render` writes it again")
+                let place = place(name, &there, bytes);
+                format!("{place} does not follow from the ledger; `npsvcpp render` writes it again")
             }),
             Some(there) => numbers::difference(name, &there, bytes),
         };
@@ -74,4 +75,14 @@ pub fn verify(dir: &Path, summary: &Summary) -> Result<Verified, Error> {
         ));
     }
     Ok(found)
+}
+
+/// The first line of a table that differs, or else the file.
+fn place(name: &str, there: &[u8], rendered: &[u8]) -> String {
+    if ![".md", ".tex", ".csv"].iter().any(|ending| name.ends_with(ending)) {
+        return name.to_owned();
+    }
+    let [there, rendered] = [there, rendered].map(|bytes| bytes.split(|byte| *byte == b'\n'));
+    let same = there.zip(rendered).take_while(|(a, b)| a == b).count();
+    format!("line {} of {name}", same + 1)
 }

@@ -53,7 +53,7 @@ pub(super) fn draw<'a>(
     for (index, one) in finished.iter().enumerate() {
         match obstacle(one, prepared, options) {
             None => able.push(index),
-            Some(reason) => unchecked.add(reason),
+            Some((of, reason)) => unchecked.add(of, reason),
         }
     }
     if let Some(sample) = options.sample {
@@ -106,31 +106,34 @@ fn seconds(flops: f64) -> f64 {
     Cost { flops, bytes: 0.0 }.seconds()
 }
 
-/// Why this machine does not compute a cell again.
-fn obstacle(one: &Finished<'_>, prepared: &Prepared, options: &Options) -> Option<String> {
+/// Why this machine does not compute a cell again, after what that holds for.
+fn obstacle(
+    one: &Finished<'_>,
+    prepared: &Prepared,
+    options: &Options,
+) -> Option<(String, String)> {
     let (dataset, label, ..) = prepared.plan.place(one.cell);
     if let Err(reason) = &prepared.sources[one.cell.dataset] {
-        return Some(format!("{dataset}: {reason}"));
+        return Some((dataset.to_owned(), reason.to_string()));
     }
+    let method = format!("{label} on {dataset}");
     let entry = prepared.candidates[one.cell.method].entry;
     if let Some(reason) = entry.unavailable_reason() {
-        return Some(format!("{dataset}, {label}: it {reason}"));
+        return Some((method, format!("the method {reason}")));
     }
     if one.record.device != "cpu" {
         let device = &one.record.device;
-        return Some(format!(
-            "{dataset}, {label}: computed on {device}, and the audit uses the CPU"
-        ));
+        return Some((method, format!("computed on {device}, and the audit uses the CPU")));
     }
     let cost = cost::last_fit(prepared, one.cell);
     let (bytes, budget) = (cost.bytes, run::memory_budget());
     if bytes > budget {
         let [needs, has] = [bytes, budget].map(size);
-        return Some(format!("{dataset}, {label}: needs about {needs} of memory, more than {has}"));
+        return Some((method, format!("a fit needs about {needs} of memory, more than {has}")));
     }
     let is_long = cost.seconds() > LONGEST && options.sample.is_some();
     is_long.then(|| {
         let time = duration(cost.seconds());
-        format!("{dataset}, {label}: a fit takes about {time}; --all includes it")
+        (method, format!("a fit takes about {time}; --all includes it"))
     })
 }

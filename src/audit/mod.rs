@@ -8,7 +8,7 @@ mod draw;
 mod records;
 mod report;
 
-pub use report::{Audit, Row, Verdict};
+pub use report::Audit;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,11 +16,12 @@ use std::path::Path;
 use crate::data::Store;
 use crate::error::{Error, Exit};
 use crate::event::{Ending, Event, Events};
-use crate::ledger::{Ledger, Plan, Record, Status};
+use crate::ledger::provenance::{SPEC, SPLITS};
+use crate::ledger::{Ledger, Plan, Record, Status, read_present};
 use crate::plan::{self, Former, Prepared};
 use crate::render;
-use crate::run::{Isolation, Refits};
-use crate::spec::Spec;
+use crate::run::{self, Isolation, Refits};
+use crate::spec::{self, Spec};
 use draw::{Choice, Drawn};
 
 /// How to audit.
@@ -49,13 +50,12 @@ pub fn audit(
     let prepared = prepare(dir, &plan, store, events)?;
     let records = records::check(&plan, &known, &prepared);
     let mut audit = Audit::new(dir, &plan, records.finished.len());
-    for line in &known.warnings {
-        audit.disagreements.push(line.clone());
-    }
+    known.warnings.iter().for_each(|line| audit.disagree(line.clone()));
     let drawn = draw::draw(&records.finished, &prepared, options, &mut audit.unchecked);
     audit.add(records);
     refit(&drawn, &prepared, options, events, &mut audit)?;
     audit.files = render::verify(dir, &summary)?;
+    sources(dir, &plan, &prepared, &mut audit)?;
     audit.rows.sort_by_key(|row| row.order);
     Ok(audit)
 }
@@ -77,6 +77,25 @@ fn prepare(dir: &Path, plan: &Plan, store: &Store, events: Events<'_>) -> Result
     let prepared = plan::prepare(&spec, store, &[former], events);
     events(Event::Loaded);
     prepared.map_err(|error| refused(error.to_string()))
+}
+
+/// Compares the spec and the splits next to the ledger with the plan.
+fn sources(dir: &Path, plan: &Plan, prepared: &Prepared, audit: &mut Audit) -> Result<(), Error> {
+    let path = dir.join(SPEC);
+    match read_present(&path).map_err(unreadable)? {
+        None => audit.disagree(format!("{SPEC} is missing")),
+        Some(text) => {
+            let text = String::from_utf8_lossy(&text);
+            let is_same = |spec: Spec| spec.experiment == plan.experiment;
+            if !spec::parse(&text, SPEC).is_ok_and(is_same) {
+                audit.disagree(format!("{SPEC} is not the experiment of {}", Plan::FILE));
+            }
+        }
+    }
+    for (dataset, number) in run::wrong_splits(dir, prepared).map_err(unreadable)? {
+        audit.disagree(format!("{SPLITS} does not have the samples of {dataset}, split {number}"));
+    }
+    Ok(())
 }
 
 /// Computes the drawn cells once more and adds a row for each, or for each value that differs.
@@ -103,7 +122,7 @@ fn refit(
                 audit.add_refit(one, place, differences, &again);
             }
             Err(reason) => {
-                audit.unchecked.add(format!("{}: {reason}", report::name(place)));
+                audit.unchecked.add(report::name(place), reason);
                 audit.add_lost(one, place);
             }
         }

@@ -66,7 +66,7 @@ pub(super) fn check<'a>(plan: &Plan, known: &'a Ledger, prepared: &'a Prepared) 
         }
         let (dataset, label, ..) = plan.place(theirs);
         match cause(plan, theirs, prepared) {
-            Err(version) => records.other_code.add(format!("{label}: {version}")),
+            Err(version) => records.other_code.add(label.to_owned(), version),
             Ok(difference) => match strange
                 .iter_mut()
                 .find(|(_, of, known, _)| of == dataset && *known == difference)

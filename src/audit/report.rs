@@ -19,7 +19,7 @@ use crate::wording::counted;
 /// Columns of a terminal that the table fits.
 const WIDTH: u16 = 80;
 
-/// Rows and sentences of one kind that are shown; the others are counted.
+/// Disagreements that are shown; the others are counted.
 const SHOWN: usize = 40;
 
 /// What an audit found.
@@ -31,26 +31,26 @@ pub struct Audit {
     /// Those of them whose records can be compared with the plan.
     finished: usize,
     /// Cells that were computed again.
-    pub rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     /// One sentence each.
-    pub disagreements: Vec<String>,
+    disagreements: Vec<String>,
     pub(super) unchecked: Reasons,
     pub(super) files: Verified,
 }
 
 /// A row of the table.
 #[derive(Debug)]
-pub struct Row {
-    pub cell: String,
-    pub recorded: String,
-    pub recomputed: String,
-    pub verdict: Verdict,
+pub(super) struct Row {
+    cell: String,
+    recorded: String,
+    recomputed: String,
+    verdict: Verdict,
     /// The place of the cell in the plan.
-    pub(super) order: usize,
+    pub order: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+enum Verdict {
     Agrees,
     /// With the parameters chosen once more.
     AgreesAndChoice,
@@ -72,13 +72,13 @@ impl Display for Verdict {
     }
 }
 
-/// Reasons why cells are not checked, each with their number.
+/// Reasons why cells of something, such as a dataset, are not checked, with the number of cells.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reasons(IndexMap<String, usize>);
+pub(super) struct Reasons(IndexMap<(String, String), usize>);
 
 impl Reasons {
-    pub fn add(&mut self, reason: String) {
-        *self.0.entry(reason).or_default() += 1;
+    pub fn add(&mut self, of: String, reason: String) {
+        *self.0.entry((of, reason)).or_default() += 1;
     }
 }
 
@@ -105,6 +105,10 @@ impl Audit {
         for (order, cell, difference) in records.differences {
             self.add_difference(order, cell, difference, "the plan says");
         }
+    }
+
+    pub(super) fn disagree(&mut self, sentence: String) {
+        self.disagreements.push(sentence);
     }
 
     /// Adds a refit and how it differs from its record.
@@ -163,7 +167,8 @@ impl Audit {
     /// Everything that could not be checked and why, one sentence each.
     pub fn unchecked(&self) -> impl Iterator<Item = String> {
         let cells = self.unchecked.0.iter();
-        let cells = cells.map(|(reason, count)| format!("{}: {reason}", counted(*count, "cell")));
+        let cells = cells
+            .map(|((of, reason), count)| format!("{} of {of}: {reason}", counted(*count, "cell")));
         cells.chain(self.files.unchecked.iter().cloned())
     }
 
@@ -182,17 +187,17 @@ impl Audit {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(WIDTH);
         table.set_header(["cell", "recorded", "recomputed", "verdict"]);
-        for row in self.rows.iter().take(SHOWN.max(self.refits())) {
+        let mut disagreements = 0;
+        for row in &self.rows {
+            disagreements += usize::from(row.verdict == Verdict::Disagrees);
+            if row.verdict == Verdict::Disagrees && disagreements > SHOWN {
+                continue;
+            }
             let verdict = row.verdict.to_string();
             table.add_row([&row.cell, &row.recorded, &row.recomputed, &verdict]);
         }
         table.force_no_tty();
         table.trim_fmt()
-    }
-
-    /// Rows of cells that were computed again.
-    fn refits(&self) -> usize {
-        self.rows.iter().filter(|row| row.verdict != Verdict::Disagrees).count()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Files of two versions of the renderer, compared by their numbers.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use indexmap::IndexSet;
 use regex::Regex;
 
 /// Numbers with a decimal point, such as `-71.28` or `1.5e-3`.
@@ -35,14 +35,11 @@ pub(super) fn difference(name: &str, there: &[u8], rendered: &[u8]) -> Option<St
 
 /// A decimal number that only the first text has.
 fn of_text(there: &str, rendered: &str) -> Option<String> {
-    let known: Vec<&str> = DECIMAL.find_iter(rendered).map(|found| found.as_str()).collect();
-    let numbers = DECIMAL.find_iter(there).map(|found| found.as_str());
-    let is_known =
-        |number: &str| known.contains(&number) || known.iter().any(|known| is_same(number, known));
-    let mut answers: HashMap<&str, bool> = HashMap::new();
-    let mut unknown =
-        numbers.filter(|&number| !*answers.entry(number).or_insert_with(|| is_known(number)));
-    unknown.next().map(|number| format!("the number {number}"))
+    let [numbers, known] = [there, rendered]
+        .map(|text| DECIMAL.find_iter(text).map(|found| found.as_str()).collect::<IndexSet<_>>());
+    let mut unknown = numbers.difference(&known);
+    let number = unknown.find(|number| !known.iter().any(|known| is_same(number, known)))?;
+    Some(format!("the number {number}"))
 }
 
 /// A row of the first table that the second one does not have, by the columns that both have.

@@ -18,7 +18,7 @@ pub mod slurm;
 mod status;
 mod worker;
 
-pub use description::describe as write_plan;
+pub use description::{describe as write_plan, wrong_splits};
 pub use fresh::{compare, is_set_aside, set_aside, take_set_aside};
 pub use network::require_device;
 pub use refit::{Refit, Refits, expected};

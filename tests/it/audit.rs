@@ -45,7 +45,7 @@ fn disagreements(ended: &Ended) -> Vec<&str> {
     ended.out.lines().filter_map(|line| line.strip_prefix("disagrees: ")).collect()
 }
 
-/// An audit finds exactly one thing, which has `words` in it.
+/// An audit says in one sentence with all these words what disagrees.
 fn assert_found(folder: &Folder, words: &[&str]) {
     let ended = audit(folder);
     assert_eq!(ended.code, 1, "{}{}", ended.out, ended.err);
@@ -197,6 +197,19 @@ fn a_plan_that_its_cells_do_not_follow_from_is_found() {
 }
 
 #[test]
+fn other_splits_and_another_spec_are_found() {
+    let folder = finished();
+    let mut splits = read(folder.path("out/splits.json"));
+    let (_, first) = splits.as_object_mut().unwrap().iter_mut().next().unwrap();
+    first["train"] = json!("0".repeat(first["train"].as_str().unwrap().len()));
+    folder.write("out/splits.json", splits.to_string());
+    assert_found(&folder, &["splits.json", "one, split 0"]);
+    folder.write("out/spec.yaml", format!("{SPEC}seed: 12\n"));
+    run(&folder, "render out -q");
+    assert_found(&folder, &["spec.yaml", "plan.json"]);
+}
+
+#[test]
 fn a_file_edited_by_hand_is_found() {
     for name in ["table.csv", "table.md", "figures/accuracy.csv", "report.html"] {
         let folder = finished();
@@ -261,7 +274,7 @@ fn cells_of_absent_data_are_not_checked() {
     fs::remove_file(folder.path("one.csv")).unwrap();
     let ended = audit(&folder);
     assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("not checked: 9 cells: one: "), "{}", ended.out);
+    assert!(ended.out.contains("not checked: 9 cells of one: "), "{}", ended.out);
     assert!(ended.out.contains("one.csv"), "{}", ended.out);
     assert!(ended.out.contains("9 refitted cells and "), "{}", ended.out);
 }
@@ -282,7 +295,7 @@ fn cells_that_take_long_are_included_by_all() {
     run(&folder, "run tiny.yaml --offline -q --out out");
     let ended = folder.run("audit out --offline -q");
     assert_eq!(ended.code, 3, "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("not checked: 1 cell: one, K-NPSVC++: "), "{}", ended.out);
+    assert!(ended.out.contains("not checked: 1 cell of K-NPSVC++ on one: "), "{}", ended.out);
     assert!(ended.out.contains("--all includes it"), "{}", ended.out);
     assert_eq!(audit(&folder).code, 0);
 }

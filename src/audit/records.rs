@@ -113,8 +113,9 @@ fn differences(prepared: &Prepared, cell: &PlannedCell, record: &Record) -> Vec<
 
 /// A value in a table; of a hash, enough to tell it from others.
 fn text(value: &Value) -> String {
+    let is_hash = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
     match value.as_str() {
-        Some(hash) if hash.len() == 64 => hash[..12].to_owned(),
+        Some(hash) if is_hash(hash) => hash[..12].to_owned(),
         Some(text) => text.to_owned(),
         None => value.to_string(),
     }
@@ -126,23 +127,26 @@ fn cause(plan: &Plan, cell: &PlannedCell, prepared: &Prepared) -> Result<Differe
     let now = prepared.plan.datasets.iter().find(|row| row.name == was.name);
     let hash = |value: &str| text(&Value::from(value));
     if let Some(now) = now.filter(|now| now.hash != was.hash) {
-        return Ok(Difference::new("data_hash", hash(&was.hash), hash(&now.hash)));
+        let is = format!("{} on this machine", hash(&now.hash));
+        return Ok(Difference::new("data_hash", hash(&was.hash), is));
     }
     let splits = [Some(was), now].map(|row| row.and_then(|row| row.splits.get(cell.split)));
     if let [Some(was), Some(now)] = splits
         && was != now
     {
-        return Ok(Difference::new("split_hash", hash(was), hash(now)));
+        let is = format!("{} from the data", hash(now));
+        return Ok(Difference::new("split_hash", hash(was), is));
     }
-    let method = &prepared.candidates[cell.method];
-    let version = method.entry.info.version;
-    match code_version(plan, cell, method).filter(|code| *code != version) {
-        Some(code) => Err(format!(
+    // A damaged plan may name a method that its experiment lacks.
+    let method = prepared.candidates.get(cell.method);
+    let code = method.and_then(|method| {
+        let version = method.entry.info.version;
+        let code = code_version(plan, cell, method).filter(|code| *code != version)?;
+        Some(format!(
             "computed with version {code} of the method's code; this program has version {version}"
-        )),
-        None => {
-            let expected = "another name, by plan.json".to_owned();
-            Ok(Difference::new("cell", cell.cell.clone(), expected))
-        }
-    }
+        ))
+    });
+    let recorded = "another plan's".to_owned();
+    let other = || Difference::new("identity", recorded, format!("that of {}", Plan::FILE));
+    code.map_or_else(|| Ok(other()), Err)
 }

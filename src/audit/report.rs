@@ -103,7 +103,7 @@ impl Audit {
             *self.unchecked.0.entry(reason).or_default() += count;
         }
         for (order, cell, difference) in records.differences {
-            self.add_difference(order, cell, difference, "the plan says");
+            self.add_difference(order, cell, difference, "expected");
         }
     }
 
@@ -131,7 +131,7 @@ impl Audit {
             return;
         }
         for difference in differences {
-            self.add_difference(one.order, cell.clone(), difference, "recomputed it is");
+            self.add_difference(one.order, cell.clone(), difference, "recomputed:");
         }
     }
 
@@ -147,9 +147,11 @@ impl Audit {
     }
 
     fn add_difference(&mut self, order: usize, cell: String, found: Difference, other: &str) {
-        let Difference { what, recorded, expected } = found;
+        let what = found.what;
+        let [recorded, expected] =
+            [found.recorded, found.expected].map(|value| text::clean(&value));
         self.disagreements
-            .push(format!("{cell}: {what} is {recorded} in the ledger; {other} {expected}"));
+            .push(format!("{cell}: {what} is {recorded} in the ledger, {other} {expected}"));
         self.rows.push(Row {
             cell,
             recorded: format!("{what} {recorded}"),
@@ -230,15 +232,10 @@ impl Display for Audit {
         let agreed = [Verdict::Agrees, Verdict::AgreesAndChoice, Verdict::AgreesForChoice];
         let agreed = self.rows.iter().filter(|row| agreed.contains(&row.verdict)).count();
         let files = counted(self.files.agreed, "file");
-        write!(f, "{} and {files} agree, ", counted(agreed, "refitted cell"))?;
-        let count = disagreements.len();
-        write!(
-            f,
-            "{} in {folder}",
-            match count {
-                0 => "nothing disagrees".to_owned(),
-                _ => counted(count, "disagreement"),
-            }
-        )
+        let problems = match disagreements.len() {
+            0 => "nothing disagrees".to_owned(),
+            count => counted(count, "disagreement"),
+        };
+        write!(f, "{} and {files} agree, {problems} in {folder}", counted(agreed, "refitted cell"))
     }
 }

@@ -193,7 +193,7 @@ fn a_plan_that_its_cells_do_not_follow_from_is_found() {
     plan["experiment"]["jitter"] = json!(1e-3);
     folder.write("out/plan.json", plan.to_string());
     run(&folder, "render out -q");
-    assert_found(&folder, &["one", "cell", "plan.json"]);
+    assert_found(&folder, &["one, 9 cells", "identity", "plan.json"]);
 }
 
 #[test]

@@ -26,7 +26,8 @@ const ROUNDING: f64 = 1e-9;
 /// The tolerance of methods that have no such parameter.
 const TOLERANCE: f64 = 1e-6;
 
-/// What differs between a record and the refit of its cell.
+/// What differs between a record and the refit of its cell. The samples are those of the plan, to which the record was
+/// compared before.
 pub(super) fn compare(
     record: &Record,
     again: &Record,
@@ -54,18 +55,16 @@ pub(super) fn compare(
             found.push(Difference::new(what, recorded, recomputed));
         }
     }
-    for (what, recorded, recomputed) in [
-        ("split_hash", &record.split_hash, &again.split_hash),
-        ("data_hash", &record.data_hash, &again.data_hash),
-    ] {
-        if recorded.is_some() && recorded != recomputed {
-            let [recorded, recomputed] =
-                [recorded, recomputed].map(|hash| hash.clone().unwrap_or_default());
-            found.push(Difference::new(what, recorded, recomputed));
+    match (&record.certificate, &again.certificate) {
+        (Some(recorded), Some(recomputed)) => {
+            found.extend(certificate(recorded, recomputed, &record.params));
         }
-    }
-    if let (Some(recorded), Some(recomputed)) = (&record.certificate, &again.certificate) {
-        found.extend(certificate(recorded, recomputed, &record.params));
+        (None, None) => {}
+        (recorded, _) => {
+            let text = |is_there| if is_there { "there" } else { "missing or not finite" };
+            let [was, is] = [recorded.is_some(), recorded.is_none()].map(text).map(str::to_owned);
+            found.push(Difference::new("certificate", was, is));
+        }
     }
     found
 }
@@ -119,12 +118,9 @@ fn certificate(
     let allowed = recomputed.gap.max(0.0) + tolerance * recorded.primal.abs();
     let values =
         [("objective", recorded.primal, recomputed.primal), ("gap", recorded.gap, recomputed.gap)];
-    let differ = |(_, was, is): &(&str, f64, f64)| {
-        // Numbers that are not finite agree with nothing.
-        let distance = (was - is).abs();
-        !(distance <= allowed)
-    };
-    let (what, was, is) = values.into_iter().find(differ)?;
+    // Numbers that are not finite agree with nothing.
+    let agrees = |was: f64, is: f64| (was - is).abs() <= allowed;
+    let (what, was, is) = values.into_iter().find(|(_, was, is)| !agrees(*was, *is))?;
     Some(Difference::new(what, was.to_string(), is.to_string()))
 }
 
@@ -164,6 +160,7 @@ mod tests {
         assert_eq!(compared(|again| again.params["c"] = json!(2)), ["parameter c"]);
         assert_eq!(compared(|again| again.params["c"] = json!(1)), [""; 0]);
         assert_eq!(compared(|again| again.status = Status::Failed), ["status"]);
+        assert_eq!(compared(|again| again.certificate = None), ["certificate"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Cells that are computed once more, in child processes, to be compared with their records. Nothing is recorded.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
@@ -89,9 +90,9 @@ impl<'a> Refits<'a> {
 
 /// What the record of a cell says before anything is computed: what it is of.
 pub fn expected(prepared: &Prepared, cell: &PlannedCell) -> Record {
-    blank(prepared, cell, &context(1, std::path::PathBuf::new()))
+    blank(prepared, cell, &context(1, PathBuf::new()))
 }
 
-fn context(threads: usize, checkpoints: std::path::PathBuf) -> RunContext {
+fn context(threads: usize, checkpoints: PathBuf) -> RunContext {
     RunContext { threads, device: "cpu".to_owned(), checkpoints, is_alone: true }
 }

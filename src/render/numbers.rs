@@ -15,8 +15,12 @@ static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?s){}|<[^>]*>", parts.join("|"))).expect("the pattern is right")
 });
 
-/// A sentence if the file `name` shows a number that its new rendering does not. A picture has its numbers in the CSV
-/// file next to it.
+/// Whether a file shows numbers that can be compared.
+pub(super) fn are_in(name: &str) -> bool {
+    ["csv", "md", "tex", "html"].iter().any(|ending| name.ends_with(&format!(".{ending}")))
+}
+
+/// A sentence if the file `name` shows a number that its new rendering does not.
 pub(super) fn difference(name: &str, there: &[u8], rendered: &[u8]) -> Option<String> {
     let [there, rendered] = [there, rendered].map(String::from_utf8_lossy);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -124,6 +128,6 @@ mod tests {
         assert!(compare("table.md", "mean 71.82").is_some());
         assert_eq!(compare("report.html", "<svg><path d='1.25'/></svg><b>71.28</b>"), None);
         assert!(compare("report.html", "<b>71.29</b>").is_some());
-        assert_eq!(compare("figures/a.svg", "<svg>12.5</svg>"), None);
+        assert!(are_in("figures/a.csv") && !are_in("figures/a.svg"));
     }
 }

@@ -72,8 +72,8 @@ fn grow_splits(folder: &Path, prepared: &Prepared, plan: &Plan) -> Result<(), Er
     })
 }
 
-/// The splits of this machine's data that `splits.json` of a results folder lacks or describes otherwise: dataset and
-/// number.
+/// The splits of this machine's data that `splits.json` of a results folder lacks or describes in another way: dataset
+/// and number.
 pub fn wrong_splits<'a>(
     folder: &Path,
     prepared: &'a Prepared,

@@ -22,11 +22,12 @@ select: {folds: 2}
 compare: {against: lstwsvm}
 ";
 
-/// A folder in which the spec was run with `--out out`.
+/// A folder in which the spec was run with `--out out`, one job after the other, so that the order of the records is
+/// that of the plan.
 fn finished() -> Folder {
     let folder = tiny::folder(3);
     folder.write("tiny.yaml", SPEC);
-    run(&folder, "run tiny.yaml --offline -q --out out");
+    run(&folder, "run tiny.yaml --offline -q --jobs 1 --out out");
     folder
 }
 

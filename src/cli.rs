@@ -61,6 +61,10 @@ pub enum Command {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Recompute cells and check that the results follow from them.
+    ///
+    /// Writes nothing. Exit codes: 0 if all agrees, 1 if something disagrees, 3 if something could not be checked.
+    Audit(AuditArgs),
     /// Submit an experiment to Slurm as job arrays.
     ///
     /// Run it again to submit only the unfinished shards.
@@ -144,6 +148,27 @@ pub struct RunArgs {
     /// Limit the time of a cell, such as 90s or 2h; one that takes longer fails. Implies --isolate.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub cell_timeout: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Results folders.
+    #[arg(required = true, value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
+    /// Finished cells to draw at random and compute again.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub sample: usize,
+    /// Compute all finished cells again, however long it takes.
+    #[arg(long, conflicts_with_all = ["sample", "seed"])]
+    pub all: bool,
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// Threads of each fit [default: 2 if the record says 1, else 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Draw other cells.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
 }
 
 #[derive(Debug, Args)]

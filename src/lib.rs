@@ -13,9 +13,11 @@
 //! * [`plan`] reads the data and names every cell,
 //! * [`run`] executes the cells and appends to the [`ledger`],
 //! * [`analyse`], with [`stats`] and [`paper`], computes means, tests and warnings from a ledger,
-//! * [`render`] writes them as tables, figures and a report.
+//! * [`render`] writes them as tables, figures and a report,
+//! * [`audit`] computes cells again and checks that all of it follows from the ledger.
 
 pub mod analyse;
+pub mod audit;
 pub mod data;
 mod error;
 mod event;

@@ -47,6 +47,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
     match &cli.command {
         Command::Run(arguments) => commands::run(arguments, cli.quiet),
         Command::Render { folders } => commands::render(folders, cli.quiet),
+        Command::Audit(arguments) => commands::audit(arguments, cli.quiet),
         Command::Check { specs, data } => commands::check(specs, data, cli.quiet),
         Command::Status { folder } => commands::status(folder),
         Command::Submit(arguments) => commands::submit(arguments, cli.quiet),

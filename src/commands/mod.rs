@@ -1,5 +1,6 @@
 //! One function per command of the command line.
 
+mod audit;
 mod check;
 mod data;
 mod list;
@@ -9,6 +10,7 @@ mod run;
 mod status;
 mod submit;
 
+pub use audit::audit;
 pub use check::check;
 pub use data::data;
 pub use list::list;

@@ -14,14 +14,10 @@ use crate::output::{note, show};
 
 pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
     let mut rendered = Vec::new();
-    for folder in folders {
-        // `results/*` also names files, such as the index page, and results that `run --fresh` moved aside.
-        if is_set_aside(folder) {
-            note!("skipped {}: `run --fresh` moved it aside", folder.display());
-            continue;
-        } else if folders.len() > 1 && folder.is_file() {
-            continue;
-        }
+    for folder in folders.iter().filter(|folder| is_set_aside(folder)) {
+        note!("skipped {}: `run --fresh` moved it aside", folder.display());
+    }
+    for folder in results(folders) {
         let found = render::folder(folder)?;
         for warning in &found.warnings {
             note!("warning: {warning}");
@@ -30,7 +26,7 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
             show!("{}", terminal(&found.summary));
             show_files(&found.files);
         }
-        rendered.push((folder.clone(), found.summary));
+        rendered.push((folder.to_path_buf(), found.summary));
     }
     if let [(folder, _)] = &rendered[..] {
         refresh_index(folder)?;
@@ -38,6 +34,14 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
         index(rendered, quiet)?;
     }
     Ok(Exit::Complete)
+}
+
+/// The results folders among those that a user names. `results/*` also names files, such as the index page, and results
+/// that `run --fresh` moved aside.
+pub fn results(named: &[PathBuf]) -> Vec<&Path> {
+    let several = named.len() > 1;
+    let kept = named.iter().filter(|path| !(is_set_aside(path) || several && path.is_file()));
+    kept.map(PathBuf::as_path).collect()
 }
 
 /// Writes the index page again if there is one next to `folder` and it does not show what its experiments say now.

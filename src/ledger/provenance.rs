@@ -154,7 +154,7 @@ pub fn update(path: &Path, change: impl FnOnce(&mut Map<String, Value>)) -> Resu
 }
 
 /// The object in a file; empty if there is none. What cannot be read is never replaced.
-fn read_object(path: &Path) -> Result<Map<String, Value>, Error> {
+pub fn read_object(path: &Path) -> Result<Map<String, Value>, Error> {
     let Some(text) = read_present(path)? else {
         return Ok(Map::new());
     };

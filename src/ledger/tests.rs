@@ -211,7 +211,9 @@ fn a_damaged_line_is_reported_until_its_cell_was_run_again() {
 }
 
 /// Fields without which a record still counts.
-const OPTIONAL: [&str; 27] = [
+const OPTIONAL: [&str; 29] = [
+    "experiment",
+    "label",
     "seed",
     "n_train",
     "n_test",

@@ -46,8 +46,8 @@ pub fn estimate<'a>(
     costs.fold(Cost::default(), Cost::and)
 }
 
-/// One cell, its kernel matrix and the choice of its parameters included.
-pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell, threads: usize) -> Cost {
+/// One cell whose parameters are chosen already, its kernel matrix included.
+pub(crate) fn last_fit(prepared: &Prepared, cell: &PlannedCell, threads: usize) -> Cost {
     let Prepared { plan, candidates, .. } = prepared;
     let (row, candidates) = (&plan.datasets[cell.dataset], &candidates[cell.method]);
     if row.unavailable.is_some() {
@@ -56,11 +56,19 @@ pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell, threads: usize) -> C
     let shape = row.shape(&plan.experiment);
     let encoder = images(prepared, cell, shape);
     let all_points = fits(candidates, shape, row.n_test as f64, threads).and(encoder);
-    let points = candidates.points.len() as f64;
-    let last = Cost { flops: all_points.flops / points, ..all_points };
-    let Some(select) = plan.experiment.select.as_ref().filter(|_| points > 1.0) else {
+    Cost { flops: all_points.flops / candidates.points.len() as f64, ..all_points }
+}
+
+/// One cell, its kernel matrix and the choice of its parameters included.
+pub(crate) fn cell(prepared: &Prepared, cell: &PlannedCell, threads: usize) -> Cost {
+    let Prepared { plan, candidates, .. } = prepared;
+    let (row, candidates) = (&plan.datasets[cell.dataset], &candidates[cell.method]);
+    let last = last_fit(prepared, cell, threads);
+    let is_chosen = candidates.is_tuned() && row.unavailable.is_none();
+    let Some(select) = plan.experiment.select.as_ref().filter(|_| is_chosen) else {
         return last;
     };
+    let shape = row.shape(&plan.experiment);
     let rounds = if select.on == SelectOn::Training { select.folds } else { 1 };
     let (shape, folds) = (select.shape(shape), select.folds as f64);
     let n = shape.n as f64;

@@ -147,6 +147,19 @@ pub(super) fn earlier_versions(
     })
 }
 
+/// The version of the method's code under which a cell of `plan` has its name. `None` if no version gives it, so
+/// the plan does not belong to the cell.
+pub(crate) fn code_version(plan: &Plan, cell: &PlannedCell, method: &Candidates) -> Option<u32> {
+    /// More than any method will have.
+    const VERSIONS: u32 = 100;
+    let row = &plan.datasets[cell.dataset];
+    let mut identity = Identity::new(&plan.experiment, row, method, cell.split, cell.training_seed);
+    (0..VERSIONS).find(|version| {
+        identity.version = *version;
+        identity.name() == cell.cell
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +194,32 @@ mod tests {
             assert!(!fixed.contains(key), "{fixed}");
         }
         assert_eq!(of(1, 0, 0).name().len(), 24);
+    }
+
+    #[test]
+    fn a_name_shows_which_version_of_the_code_it_was_given_by() {
+        let text = "name: x\ndatasets: [usps]\nmethods: [svm]\n";
+        let spec = spec::parse(text, "x.yaml").unwrap();
+        let row = PlannedDataset { splits: vec!["s".into()], ..PlannedDataset::default() };
+        let named = |version| {
+            let mut identity = Identity::new(&spec.experiment, &row, &spec.methods[0], 0, 0);
+            identity.version = version;
+            identity.name()
+        };
+        let of = |cell: String| {
+            let cell = PlannedCell { cell, dataset: 0, method: 0, split: 0, training_seed: 0 };
+            let plan = Plan {
+                version: String::new(),
+                experiment: spec.experiment.clone(),
+                datasets: vec![row.clone()],
+                methods: Vec::new(),
+                cells: Vec::new(),
+                remembered: Vec::new(),
+            };
+            code_version(&plan, &cell, &spec.methods[0])
+        };
+        assert_eq!(of(named(7)), Some(7));
+        assert_eq!(of("0".repeat(24)), None);
     }
 
     /// A new key either changes numbers, and is part of the identity, or is named here.

@@ -19,6 +19,7 @@ pub use cost::{estimate, size};
 pub use file::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 pub use filter::Filter;
 pub use former::Former;
+pub(crate) use identity::code_version;
 pub use identity::{earlier_names, planned_cells};
 pub use kept::{Kept, Versions};
 pub use load::Source;

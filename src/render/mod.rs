@@ -9,17 +9,20 @@ mod csv;
 mod figure;
 mod latex;
 mod markdown;
+mod numbers;
 mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod report;
 mod tables;
 mod terminal;
+mod verify;
 
 pub use figure::{Figure, figures};
 pub use outputs::{FORMAT, Files, indexed, is_index_current, refuse_lost_ledger};
 pub use report::page;
 pub use terminal::Terminal;
+pub use verify::{Verified, verify};
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -44,17 +44,17 @@ pub struct Files {
 
 /// A list of files.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Outputs {
-    format: u32,
+pub(super) struct Outputs {
+    pub format: u32,
     /// SHA-256 of what the files were made from, by name.
-    sources: BTreeMap<String, String>,
+    pub sources: BTreeMap<String, String>,
     /// SHA-256 of each file, by its path from the list's folder, with `/` between folders.
-    files: BTreeMap<String, String>,
+    pub files: BTreeMap<String, String>,
 }
 
 impl Outputs {
     /// The list `name` in `dir`; `None` if there is none or it is damaged.
-    fn read(dir: &Path, name: &str) -> Option<Self> {
+    pub fn read(dir: &Path, name: &str) -> Option<Self> {
         serde_json::from_slice(&content(&dir.join(name))?).ok()
     }
 
@@ -68,7 +68,7 @@ impl Outputs {
     }
 
     /// Whether a listed file is as it was written.
-    fn is_unchanged(&self, dir: &Path, name: &str) -> bool {
+    pub fn is_unchanged(&self, dir: &Path, name: &str) -> bool {
         let found = content(&dir.join(name)).map(|bytes| hash(&bytes));
         found.is_some() && found.as_ref() == self.files.get(name)
     }
@@ -246,7 +246,7 @@ fn is_kept(dir: &Path, former: Option<&Outputs>, outputs: &mut Outputs) -> bool 
 }
 
 /// Whether a file is in the list of outputs.
-fn is_listed(name: &str) -> bool {
+pub(super) fn is_listed(name: &str) -> bool {
     !name.ends_with(".png")
 }
 
@@ -260,7 +260,7 @@ fn is_output(name: &str) -> bool {
 }
 
 /// The content of a regular file, if it can be read.
-fn content(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn content(path: &Path) -> Option<Vec<u8>> {
     // Reading a pipe might never end.
     path.is_file().then(|| fs::read(path).ok()).flatten()
 }

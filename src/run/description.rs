@@ -71,6 +71,25 @@ fn grow_splits(folder: &Path, prepared: &Prepared, plan: &Plan) -> Result<(), Er
     })
 }
 
+/// The splits of this machine's data that `splits.json` of a results folder lacks or describes in another way: dataset
+/// and number.
+pub fn wrong_splits<'a>(
+    folder: &Path,
+    prepared: &'a Prepared,
+) -> Result<Vec<(&'a str, usize)>, Error> {
+    let known = provenance::read_object(&folder.join(SPLITS))?;
+    let mut wrong = Vec::new();
+    for (row, source) in prepared.plan.datasets.iter().zip(&prepared.sources) {
+        let Ok(source) = source else { continue };
+        for (number, split) in source.splits.iter().enumerate() {
+            if known.get(&split.hash) != Some(&split_entry(source, number, split)) {
+                wrong.push((row.name.as_str(), number));
+            }
+        }
+    }
+    Ok(wrong)
+}
+
 /// The training samples of a split, as a bit mask in hexadecimal: bit `i % 4` of digit `i / 4` is sample `i`. All
 /// others are test samples, unless there are masks for them and for validation samples too.
 fn split_entry(source: &Source, number: usize, split: &Split) -> Value {

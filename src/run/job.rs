@@ -51,6 +51,8 @@ pub(super) enum JobEvent {
     Epoch(Epochs),
     /// The cell ended, well or not.
     Done { record: Box<Record>, files: Files },
+    /// The process that ran the cell is gone, so nothing was computed. The record says why.
+    Lost(Box<Record>),
 }
 
 /// The files of a cell next to its record: paths in the results folder with their contents.

@@ -10,6 +10,7 @@ pub mod host;
 mod job;
 mod network;
 mod queue;
+mod refit;
 mod reuse;
 mod select;
 mod session;
@@ -17,9 +18,10 @@ pub mod slurm;
 mod status;
 mod worker;
 
-pub use description::describe as write_plan;
+pub use description::{describe as write_plan, wrong_splits};
 pub use fresh::{compare, is_set_aside, set_aside, take_set_aside};
 pub use network::require_device;
+pub use refit::{Refit, Refits, expected};
 pub use status::{reasons, time_left};
 pub use worker::{Isolation, serve};
 

@@ -116,26 +116,28 @@ impl Session<'_> {
 
     fn handle(&self, cell: &PlannedCell, event: JobEvent) -> Result<(), Stop> {
         let work = cost::cell(self.prepared, cell, self.threads).flops;
-        match event {
-            JobEvent::Started => {}
+        let ended = match event {
+            JobEvent::Started => None,
             JobEvent::Epoch(epochs) => {
                 let place = self.prepared.plan.place(cell);
                 (self.events)(Event::Epoch { cell: &cell.cell, place, work, epochs });
                 return Ok(());
             }
-            JobEvent::Done { record, files } => {
-                for (path, text) in &files {
-                    replace(&self.options.out.join(path), text.as_bytes())?;
-                }
-                let has_failed = record.status == Status::Failed;
-                self.record(cell, *record, work)?;
-                // A training that failed can be continued with --retry-failed.
-                if !has_failed {
-                    self.remove_checkpoint(&cell.cell);
-                }
-                if has_failed && self.options.fail_fast {
-                    return Err(Stop::Asked);
-                }
+            JobEvent::Done { record, files } => Some((record, files)),
+            JobEvent::Lost(record) => Some((record, Vec::new())),
+        };
+        if let Some((record, files)) = ended {
+            for (path, text) in &files {
+                replace(&self.options.out.join(path), text.as_bytes())?;
+            }
+            let has_failed = record.status == Status::Failed;
+            self.record(cell, *record, work)?;
+            // A training that failed can be continued with --retry-failed.
+            if !has_failed {
+                self.remove_checkpoint(&cell.cell);
+            }
+            if has_failed && self.options.fail_fast {
+                return Err(Stop::Asked);
             }
         }
         match self.interrupted.load(Ordering::SeqCst) {

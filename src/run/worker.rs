@@ -112,7 +112,7 @@ impl Worker<'_> {
         let mut record = blank(self.prepared, &cell, self.context);
         record.started = timestamp(begun);
         record.error = Some(reason);
-        emit(&cell, JobEvent::Done { record: Box::new(record), files: Vec::new() })
+        emit(&cell, JobEvent::Lost(Box::new(record)))
     }
 
     fn start(&self) -> io::Result<Child> {

@@ -77,8 +77,10 @@ fn help_lists_what_there_is_and_nothing_else() {
     let help = folder.run("--help");
     assert_eq!(help.code, 0);
     let commands = listed(&help.out, "Commands:");
-    let expected =
-        ["run", "render", "check", "status", "submit", "merge", "list", "data", "schema", "help"];
+    let expected = [
+        "run", "render", "check", "status", "audit", "submit", "merge", "list", "data", "schema",
+        "help",
+    ];
     assert_eq!(commands, expected);
     for command in &expected[..9] {
         let help = folder.run(&format!("{command} --help"));

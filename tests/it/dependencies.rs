@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each module of `src` may use, besides [`BASICS`]. A module is listed below all that it uses.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("paper", &[]),
     ("stats", &[]),
     ("methods", &[]),
@@ -18,6 +18,7 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("run", &["event", "ledger", "plan", "spec", "networks", "data", "methods", "stats"]),
     ("analyse", &["ledger", "plan", "spec", "stats", "paper"]),
     ("render", &["analyse", "ledger"]),
+    ("audit", &["event", "ledger", "plan", "spec", "run", "analyse", "render", "data", "methods"]),
     ("program", ANYTHING),
 ];
 

@@ -1,6 +1,7 @@
 //! The tests of the program and its library, one module per subject. `fuzz` has its own binary, for its allocator.
 
 mod absent_data;
+mod audit;
 mod bad_data;
 mod bad_input;
 mod bad_spec;

@@ -139,6 +139,12 @@ pub(crate) fn place_of(name: &str) -> String {
 }
 
 impl BadContent {
+    /// The same with another remedy.
+    pub(crate) fn or_else(mut self, remedy: &str) -> Self {
+        self.expected += &format!("; {remedy}");
+        self
+    }
+
     /// The same about another place.
     pub(crate) fn at(self, place: String) -> Self {
         Self { place, ..self }

@@ -23,14 +23,7 @@ fn refusal_with(name: &str, bytes: impl AsRef<[u8]>, label: Option<&str>) -> Str
 }
 
 fn files(folder: &Path, train: &str) -> FilesSpec {
-    FilesSpec {
-        name: None,
-        train: folder.join(train),
-        test: None,
-        format: None,
-        label: None,
-        subsample: None,
-    }
+    FilesSpec { train: folder.join(train), ..FilesSpec::default() }
 }
 
 fn within(folder: &Path, error: &DataError) -> String {

@@ -46,15 +46,8 @@ impl Dataset {
         }
     }
 
-    /// Warns of values that no kernel method copes with; `is_scaled` if they are scaled first.
-    pub fn value_warnings(&self, kernel: &Kernel, jitter: f64, is_scaled: bool) -> Vec<String> {
-        if self.x.ncols() == 0 || is_scaled {
-            return Vec::new();
-        }
-        self.variance_warning().into_iter().chain(self.kernel_warning(kernel, jitter)).collect()
-    }
-
-    fn variance_warning(&self) -> Option<String> {
+    /// A warning if the variances of features are far apart. For data that is not scaled.
+    pub fn variance_warning(&self) -> Option<String> {
         let variances = self.x.var_axis(Axis(0), 0.0);
         // A constant feature has no scale.
         let is_positive = |&variance: &f64| variance > 0.0 && variance.is_finite();
@@ -72,7 +65,11 @@ impl Dataset {
         })
     }
 
-    fn kernel_warning(&self, kernel: &Kernel, jitter: f64) -> Option<String> {
+    /// A warning if the values are too small or too large for the kernel. For data that is not scaled.
+    pub fn kernel_warning(&self, kernel: &Kernel, jitter: f64) -> Option<String> {
+        if self.x.ncols() == 0 {
+            return None;
+        }
         let step = self.x.nrows().div_ceil(TRIED);
         let rows: Vec<usize> = (0..self.x.nrows()).step_by(step.max(1)).collect();
         let x = self.x.select(Axis(0), &rows);
@@ -114,29 +111,26 @@ mod tests {
     }
 
     #[test]
-    fn variances_far_apart_are_warned_of_unless_values_are_scaled() {
-        let kernel = Kernel::default();
-        assert!(dataset(50.0).value_warnings(&kernel, 1e-6, false).is_empty());
-        let warnings = dataset(1e3).value_warnings(&kernel, 1e-6, false);
-        assert_eq!(warnings.len(), 1);
-        assert!(warnings[0].ends_with("consider `scale: standard`"), "{warnings:?}");
-        assert!(dataset(1e3).value_warnings(&kernel, 1e-6, true).is_empty());
+    fn variances_far_apart_are_warned_of() {
+        assert_eq!(dataset(50.0).variance_warning(), None);
+        let warning = dataset(1e3).variance_warning().unwrap();
+        assert!(warning.ends_with("consider `scale: standard`"), "{warning}");
         // A constant feature is no small one.
-        assert!(dataset(0.0).value_warnings(&kernel, 1e-6, false).is_empty());
+        assert_eq!(dataset(0.0).variance_warning(), None);
     }
 
     #[test]
     fn a_kernel_that_is_constant_is_warned_of() {
         let gaussian = |width| Kernel::Gaussian { width: Width::Fixed(width) };
-        assert!(dataset(1.0).value_warnings(&gaussian(10.0), 1e-6, false).is_empty());
+        assert_eq!(dataset(1.0).kernel_warning(&gaussian(10.0), 1e-6), None);
         for width in [1e-9, 1e15] {
-            let warnings = dataset(1.0).value_warnings(&gaussian(width), 1e-6, false);
-            assert!(warnings[0].starts_with("the kernel is constant"), "{width}: {warnings:?}");
-            assert!(warnings[0].ends_with("choose another `width`"), "{warnings:?}");
+            let warning = dataset(1.0).kernel_warning(&gaussian(width), 1e-6).unwrap();
+            assert!(warning.starts_with("the kernel is constant"), "{width}: {warning}");
+            assert!(warning.ends_with("choose another `width`"), "{warning}");
         }
         let mut tiny = dataset(1.0);
         tiny.x *= 1e-20;
-        assert!(tiny.value_warnings(&Kernel::default(), 1e-6, false).is_empty());
-        assert_eq!(tiny.value_warnings(&Kernel::Linear, 1e-6, false).len(), 1);
+        assert_eq!(tiny.kernel_warning(&Kernel::default(), 1e-6), None);
+        assert!(tiny.kernel_warning(&Kernel::Linear, 1e-6).is_some());
     }
 }

@@ -22,6 +22,8 @@ struct Listed {
     sha256: Vec<String>,
     copy: CopyKind,
     scaled: Option<String>,
+    #[serde(default)]
+    same_unit: bool,
     samples: usize,
     dims: usize,
     class_counts: Vec<usize>,
@@ -134,6 +136,7 @@ impl Listed {
             part: self.part,
             official,
             no_official_split: self.no_official_split,
+            mixed_units: !self.same_unit,
             notes,
             ..Manifest::default()
         }

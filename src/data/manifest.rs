@@ -44,6 +44,9 @@ pub struct Manifest {
     pub no_official_split: Option<String>,
     /// The shape as the paper's Table 2 gives it.
     pub paper: Option<PaperShape>,
+    /// Whether features have different units, so that their variances say something.
+    #[serde(default)]
+    pub mixed_units: bool,
     /// What a reader of results should know.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -107,7 +110,7 @@ impl Manifest {
     }
 
     /// Whether some of its files have no address, so that people must put them into a data folder.
-    pub(crate) fn is_by_hand(&self) -> bool {
+    pub fn is_by_hand(&self) -> bool {
         self.files.iter().any(|file| file.url.is_empty())
     }
 

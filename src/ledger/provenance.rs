@@ -139,6 +139,11 @@ pub fn join_splits(from: &Path, into: &Path) -> Result<(), Error> {
     })
 }
 
+/// The splits that the results folder `dir` knows, by their hashes.
+pub fn splits(dir: &Path) -> Result<Map<String, Value>, Error> {
+    read_object(&dir.join(SPLITS))
+}
+
 /// Names and hashes of datasets.
 pub fn hashes<'a>(rows: impl IntoIterator<Item = &'a PlannedDataset>) -> Vec<Value> {
     let rows = rows.into_iter();

@@ -19,7 +19,7 @@ pub use file::{Plan, PlannedCell, PlannedDataset, PlannedMethod, Remembered};
 pub use filter::Filter;
 pub use former::Former;
 pub use identity::planned_cells;
-pub use load::Source;
+pub use load::{Source, load_whole};
 pub(crate) use shard::with_shard;
 pub use shard::{Part, Shard, group_count};
 
@@ -53,11 +53,12 @@ pub struct Prepared {
 
 /// Loads data and makes the plan, and reports what it is doing to `events`. All that is wrong with the data is
 /// reported at once. Of `formers`, the first is the results folder; the first that knows an absent dataset
-/// supplies its row.
+/// supplies its row. Datasets that are not part of `part` are not read if the plan can do without.
 pub fn prepare(
     spec: &Spec,
     store: &Store,
     formers: &[Former],
+    part: &Part,
     events: Events<'_>,
 ) -> Result<Prepared, SpecError> {
     let experiment = &spec.experiment;
@@ -88,8 +89,7 @@ pub fn prepare(
     };
     let mut problems = Vec::new();
     for (index, dataset) in experiment.datasets.iter().enumerate() {
-        events(Event::Loading(&dataset.name()));
-        if let Err(error) = prepared.add_dataset(dataset, store, formers, events) {
+        if let Err(error) = prepared.add_dataset(dataset, store, formers, part, events) {
             problems.push(data_problem(&spec.text, index, dataset, &error));
         }
     }
@@ -107,6 +107,7 @@ impl Prepared {
         spec: &DatasetSpec,
         store: &Store,
         formers: &[Former],
+        part: &Part,
         events: Events<'_>,
     ) -> Result<(), DataError> {
         let experiment = &self.plan.experiment;
@@ -122,7 +123,19 @@ impl Prepared {
             let is_finished = |cell: &str| formers.iter().any(|former| former.is_finished(cell));
             !cells.iter().all(|cell| is_finished(&cell.cell))
         };
-        let loaded = Source::load(spec, experiment, store, &is_needed, events);
+        let name = spec.name();
+        // The numbers of shards follow from the splits of all datasets. Finished cells that the plan does not know need
+        // the data to stay in it.
+        let is_left_out = part.shard.is_none()
+            && !Filter::keep_dataset(&part.only, &name)
+            && (remembered.is_some()
+                || formers.first().is_none_or(|former| former.finished_of(&name).next().is_none()));
+        let loaded = if is_left_out {
+            Err(DataError::LeftOut { dataset: name.clone() })
+        } else {
+            events(Event::Loading(&name));
+            Source::load(spec, experiment, store, &is_needed, events)
+        };
         let row = match &loaded {
             Ok(source) => {
                 let row = source.row();
@@ -136,7 +149,7 @@ impl Prepared {
             {
                 let repeats = experiment.splits.repeats;
                 remembered.unwrap_or_else(|| PlannedDataset {
-                    name: spec.name(),
+                    name,
                     unavailable: Some(error.for_the_record()),
                     splits: (0..repeats).map(unknown_split).collect(),
                     ..PlannedDataset::default()

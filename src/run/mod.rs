@@ -3,6 +3,7 @@
 mod description;
 mod embedding;
 mod evaluate;
+mod export;
 mod folder;
 mod fresh;
 mod grid;
@@ -18,6 +19,7 @@ mod status;
 mod worker;
 
 pub use description::describe as write_plan;
+pub use export::{INDEX as EXPORT_INDEX, export_splits};
 pub use fresh::{compare, is_set_aside, set_aside, take_set_aside};
 pub use network::require_device;
 pub use status::{reasons, time_left};

@@ -33,7 +33,9 @@ mod isolate;
 mod killed;
 mod limits;
 mod memory;
+mod only;
 mod outputs;
+mod own_files;
 mod program;
 mod published;
 mod quickstart;
@@ -47,6 +49,7 @@ mod resume;
 mod shard;
 #[cfg(unix)]
 mod slurm;
+mod splits;
 mod statistics;
 mod support;
 mod svm_reference;

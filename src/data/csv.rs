@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_first_sample_without_values_is_no_header() {
-        for missing in ["?", "", "NA", "?,?"] {
+        for missing in ["?", "", "NA"] {
             let error = read(&format!("{missing},a\n1,a\n2,b\n"), None).unwrap_err();
             assert!(error.starts_with("a.csv:1, field 1: found "), "{error}");
             assert!(error.contains("a missing value"), "{error}");

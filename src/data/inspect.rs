@@ -76,7 +76,9 @@ impl Dataset {
         let matrix = FittedKernel::new(kernel, x.view()).gram(x.view(), 0.0, Par::Seq);
         let size = rows.len();
         let matrix = &matrix;
-        let pairs = (0..size).flat_map(|i| (0..i).map(move |j| matrix[(i, j)]));
+        let differ = |&(i, j): &(usize, usize)| x.row(i) != x.row(j);
+        let pairs = (0..size).flat_map(|i| (0..i).map(move |j| (i, j))).filter(differ);
+        let pairs = pairs.map(|pair| matrix[pair]);
         let (low, high) = pairs
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let largest = (0..size).map(|i| matrix[(i, i)].abs()).fold(0.0, f64::max);

@@ -75,7 +75,7 @@ fn first(plan: &Plan, run: &Value) -> Map<String, Value> {
         "machine": run["machine"],
         "jobs": run["jobs"],
         "threads": run["threads"],
-        "data": hashes(&plan.datasets),
+        "data": hashes(plan.datasets.iter().filter(|row| !row.hash.is_empty())),
         "runs": [],
     });
     keys.as_object().cloned().unwrap_or_default()

@@ -148,7 +148,16 @@ impl Prepared {
                     || (remembered.is_some() && error.is_not_found()) =>
             {
                 let repeats = experiment.splits.repeats;
-                remembered.unwrap_or_else(|| PlannedDataset {
+                // A run that leaves it out changes no reason that the folder gives already.
+                let rows = formers.first().and_then(|former| former.plan.as_ref());
+                let mut rows = rows.into_iter().flat_map(|plan| &plan.datasets);
+                let mut former_reason = || {
+                    let is_same = |row: &&PlannedDataset| {
+                        row.name == name && row.unavailable.is_some() && row.splits.len() == repeats
+                    };
+                    rows.find(is_same).cloned().filter(|_| is_left_out)
+                };
+                remembered.or_else(&mut former_reason).unwrap_or_else(|| PlannedDataset {
                     name,
                     unavailable: Some(error.for_the_record()),
                     splits: (0..repeats).map(unknown_split).collect(),

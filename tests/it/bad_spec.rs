@@ -424,7 +424,7 @@ fn datasets() {
             (
                 "  - usps: {sample: 2}",
                 &[
-                    "x.yaml:4:12: unknown option `sample` of `usps`, expected one of `subsample`, `evaluate_on`, `encoder`; did you mean `subsample`?",
+                    "x.yaml:4:12: unknown option `sample` of `usps`, expected one of `subsample`, `official_split`, `evaluate_on`, `encoder`; did you mean `subsample`?",
                 ],
             ),
             (

@@ -47,7 +47,7 @@ fn a_wrong_name_is_reported_before_data_is_read() {
         ),
         (
             "method=svn",
-            "no method `svn` in this experiment, expected one of `SVM`, `Soft`; did you mean `svm`?",
+            "no method `svn` in this experiment, expected one of `SVM`, `Soft`; did you mean `SVM`?",
         ),
     ] {
         let run = folder.run(&format!("run two.yaml --offline --only {only}"));

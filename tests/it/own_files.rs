@@ -28,9 +28,6 @@ fn check_prints_classes_with_their_counts() {
     assert!(checked.out.contains("classes: cat (15), dog (5)"), "{}", checked.out);
     assert_eq!(checked.err, "");
     // Of many classes, the first ones.
-    folder.write("b.csv", table("w,kind\n", |i| format!("{},c{:02}", i % 7, i / 2 % 15)));
-    let text = "name: own\ndatasets: [letter]\nsplits: {repeats: 2}\nmethods: [svm]\n";
-    folder.write("letter.yaml", text);
     let rows: String = (0..30).map(|i| format!("k{:02},{}\n", i / 2, i % 3)).collect();
     folder.write("many.csv", rows);
     let checked = check(&folder, "files: {train: many.csv, label: 1}");
@@ -96,6 +93,7 @@ fn warnings_come_before_computing_and_stay_with_the_results() {
     assert!(run.err.starts_with(lines[0]), "{}", run.err);
     let table = std::fs::read_to_string(folder.path("results/own/table.md")).unwrap();
     assert!(table.contains("column 1 has no name and counts the rows"), "{table}");
+    std::fs::remove_dir_all(folder.path("results")).unwrap();
     let checked = check(&folder, "files: {train: a.csv, drop: [1, h]}");
     assert_eq!((checked.code, checked.err.as_str()), (0, ""));
     assert!(checked.out.contains("20 samples x 1 dims x 2 classes"), "{}", checked.out);
@@ -124,7 +122,7 @@ fn an_official_split_needs_a_usable_test_file() {
     folder.write("own.yaml", text);
     let refused = folder.run("check own.yaml --offline -q");
     assert_eq!(refused.code, 2);
-    let said = "own.yaml:3:17: dataset `svmguide3`: there is no official split, because its test file has samples of one \
+    let said = "own.yaml:3:33: dataset `svmguide3`: there is no official split, because its test file has samples of one \
                 class only; leave `official_split` out\n";
     assert_eq!(refused.err, said);
     folder.write("own.yaml", text.replace("  - svmguide3: {official_split: true}\n", ""));

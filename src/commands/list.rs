@@ -67,7 +67,7 @@ fn datasets(data: &DataArgs) -> Result<(), Error> {
             None => "download",
         };
         let split = if dataset.official.is_some() { ", official split" } else { "" };
-        show!("{:<width$}  {shape:<18}  {place:<10}  {}{split}", dataset.name, dataset.title);
+        show!("{:<width$}  {shape:<19} {place:<10}  {}{split}", dataset.name, dataset.title);
         if dataset.licence != UNKNOWN_LICENCE {
             show!("{:<width$}  licence: {}", "", dataset.licence);
         }

@@ -30,7 +30,7 @@ use miette::Diagnostic;
 
 use crate::data::{DataError, Store};
 use crate::event::{Event, Events};
-use crate::spec::{Candidates, DatasetSpec, Problem, Spec, SpecError, SpecText};
+use crate::spec::{Candidates, DatasetSpec, Experiment, Problem, Spec, SpecError, SpecText};
 use former::unknown_split;
 use identity::cells;
 
@@ -147,22 +147,7 @@ impl Prepared {
                 if error.spares_other_datasets()
                     || (remembered.is_some() && error.is_not_found()) =>
             {
-                let repeats = experiment.splits.repeats;
-                // A run that leaves it out changes no reason that the folder gives already.
-                let rows = formers.first().and_then(|former| former.plan.as_ref());
-                let mut rows = rows.into_iter().flat_map(|plan| &plan.datasets);
-                let mut former_reason = || {
-                    let is_same = |row: &&PlannedDataset| {
-                        row.name == name && row.unavailable.is_some() && row.splits.len() == repeats
-                    };
-                    rows.find(is_same).cloned().filter(|_| is_left_out)
-                };
-                remembered.or_else(&mut former_reason).unwrap_or_else(|| PlannedDataset {
-                    name,
-                    unavailable: Some(error.for_the_record()),
-                    splits: (0..repeats).map(unknown_split).collect(),
-                    ..PlannedDataset::default()
-                })
+                remembered.unwrap_or_else(|| unread_row(experiment, name, error, formers))
             }
             Err(_) => return loaded.map(|_| ()),
         };
@@ -180,6 +165,28 @@ impl Prepared {
         plan.cells = cells(&plan.experiment, &plan.datasets, &self.candidates);
         plan
     }
+}
+
+/// The row of a dataset that was not read and that no results folder knows. A run that leaves it out keeps the reason
+/// that the folder gives already.
+fn unread_row(
+    experiment: &Experiment,
+    name: String,
+    error: &DataError,
+    formers: &[Former],
+) -> PlannedDataset {
+    let repeats = experiment.splits.repeats;
+    let rows = formers.first().and_then(|former| former.plan.as_ref()).map(|plan| &plan.datasets);
+    let is_same = |row: &&PlannedDataset| {
+        row.name == name && row.unavailable.is_some() && row.splits.len() == repeats
+    };
+    let former = rows.into_iter().flatten().find(is_same).filter(|_| error.is_left_out());
+    former.cloned().unwrap_or_else(|| PlannedDataset {
+        name,
+        unavailable: Some(error.for_the_record()),
+        splits: (0..repeats).map(unknown_split).collect(),
+        ..PlannedDataset::default()
+    })
 }
 
 /// What is wrong with the data of dataset `index`, at the place of the spec that names it.

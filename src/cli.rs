@@ -89,6 +89,10 @@ pub enum Command {
         #[command(subcommand)]
         action: DataAction,
     },
+    /// Export the splits of an experiment for other tools.
+    ///
+    /// Writes index.json and, for every split, a CSV file with the part (train, valid or test) of each row.
+    Splits(SplitsArgs),
     /// Print the JSON schema of a spec.
     Schema,
     /// Run cells for the process that started this one.
@@ -208,6 +212,21 @@ pub struct SubmitArgs {
     /// Print the scripts and stop.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SplitsArgs {
+    /// Experiment spec or results folder.
+    #[arg(value_name = "SPEC|FOLDER")]
+    pub source: PathBuf,
+    /// Write the splits to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Also write the samples as x.npy and the class numbers as y.npy.
+    #[arg(long)]
+    pub with_data: bool,
+    #[command(flatten)]
+    pub data: DataArgs,
 }
 
 #[derive(Debug, Args)]

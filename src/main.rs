@@ -54,6 +54,7 @@ fn dispatch(cli: &Cli) -> Result<Exit, Failure> {
         Command::Merge { folders, out } => commands::merge(folders, out.as_deref(), cli.quiet),
         Command::List { what, data } => commands::list(*what, data),
         Command::Data { action } => commands::data(action, cli.quiet),
+        Command::Splits(arguments) => commands::splits(arguments, cli.quiet),
         Command::Schema => commands::schema(),
         Command::Worker => commands::worker(),
     }

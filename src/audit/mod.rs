@@ -18,7 +18,7 @@ use crate::error::{Error, Exit};
 use crate::event::{Ending, Event, Events};
 use crate::ledger::provenance::{SPEC, SPLITS};
 use crate::ledger::{Ledger, Plan, Record, Status, read_present};
-use crate::plan::{self, Former, Prepared};
+use crate::plan::{self, Former, Part, Prepared};
 use crate::render;
 use crate::run::{self, Isolation, Refits};
 use crate::spec::{self, Spec};
@@ -74,7 +74,7 @@ fn prepare(dir: &Path, plan: &Plan, store: &Store, events: Events<'_>) -> Result
     let spec = Spec::of(plan.experiment.clone()).map_err(refused)?;
     // Missing data is downloaded, because finished cells are computed again.
     let former = Former { finished: HashMap::new(), ..Former::read(dir) };
-    let prepared = plan::prepare(&spec, store, &[former], events);
+    let prepared = plan::prepare(&spec, store, &[former], &Part::default(), events);
     events(Event::Loaded);
     prepared.map_err(|error| refused(error.to_string()))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use npsvcpp::analyse::protocol;
 use npsvcpp::data::Store;
 use npsvcpp::ledger::Plan;
-use npsvcpp::plan::{self, Former, Part, Prepared, estimate, size};
+use npsvcpp::plan::{self, Former, Part, PlannedCell, PlannedDataset, Prepared, estimate, size};
 use npsvcpp::render;
 use npsvcpp::run::host::cores;
 use npsvcpp::spec::{self, Spec};
@@ -55,17 +55,33 @@ pub fn prepare(
     }
     announce_no_effect(spec);
     announce_replacement(own);
-    let display = Display::new(quiet);
     let known = if fresh { &[] } else { formers };
-    let prepared = plan::prepare(spec, store, known, &|event| display.show(event));
-    display.show(Event::Loaded);
-    let prepared = prepared?;
+    let prepared = plan(spec, store, known, part, quiet)?;
+    for source in prepared.sources.iter().flatten() {
+        for warning in &source.warnings {
+            note!("warning: `{}`: {warning}", source.dataset.name);
+        }
+    }
     refuse_loss(own, &prepared, fresh)?;
     if !fresh {
         announce_changes(own, &prepared);
         announce_leaving(own, &prepared, part)?;
     }
     Ok(prepared)
+}
+
+/// Loads the data of a spec and makes its plan, showing progress.
+pub fn plan(
+    spec: &Spec,
+    store: &Store,
+    formers: &[Former],
+    part: &Part,
+    quiet: bool,
+) -> Result<Prepared, Failure> {
+    let display = Display::new(quiet);
+    let prepared = plan::prepare(spec, store, formers, part, &|event| display.show(event));
+    display.show(Event::Loaded);
+    Ok(prepared?)
 }
 
 /// Without the data, finished cells of a former spec would leave the table and nothing could take their place. The
@@ -203,7 +219,8 @@ fn show_dataset(prepared: &Prepared, index: usize) {
     let row = &prepared.plan.datasets[index];
     let reason = prepared.sources[index].as_ref().err();
     if let Some(reason) = reason.filter(|_| row.hash.is_empty()) {
-        show!("  {:<12} cannot run here: {reason}", row.name);
+        let verdict = if reason.is_left_out() { "left out" } else { "cannot run here" };
+        show!("  {:<12} {verdict}: {reason}", row.name);
         return;
     }
     let cells = prepared.plan.cells.iter().filter(|cell| cell.dataset == index);
@@ -220,16 +237,34 @@ fn show_dataset(prepared: &Prepared, index: usize) {
         duration(cost.seconds()),
         size(cost.bytes),
     );
-    if let Some(reason) = reason {
+    show!("  {:<12} classes: {}", "", classes(row));
+    if let Some(reason) = reason.filter(|reason| !reason.is_left_out()) {
         show!("  {:<12} known by the results, SHA-256 {}; {reason}", "", short(&row.hash));
     }
+}
+
+/// The classes with their numbers of samples, the first ones if there are many.
+fn classes(row: &PlannedDataset) -> String {
+    const SHOWN: usize = 12;
+    let counts = row.classes.iter().zip(&row.class_counts);
+    let shown = counts.take(SHOWN).map(|(class, count)| format!("{class} ({count})"));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    let rest = row.class_counts.get(SHOWN..).unwrap_or_default();
+    if let (Some(fewest), Some(most)) = (rest.iter().min(), rest.iter().max()) {
+        text += &format!(", and {} more of {fewest} to {most} samples", rest.len());
+    }
+    text
 }
 
 /// How many cells there are, what a run would do with them, and what all of them cost.
 fn show_total(prepared: &Prepared, former: &Former) -> Exit {
     let cells = &prepared.plan.cells;
     let open: Vec<_> = cells.iter().filter(|cell| !former.is_finished(&cell.cell)).collect();
-    let absent = open.iter().filter(|cell| prepared.sources[cell.dataset].is_err()).count();
+    let is_absent = |cell: &PlannedCell| {
+        let reason = prepared.sources[cell.dataset].as_ref().err();
+        reason.is_some_and(|reason| !reason.is_left_out())
+    };
+    let absent = open.iter().filter(|cell| is_absent(cell)).count();
     let mut text = counted(cells.len(), "cell");
     if open.len() < cells.len() {
         text += &format!(", {} done in {}", cells.len() - open.len(), former.folder.display());

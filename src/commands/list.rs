@@ -12,6 +12,9 @@ use super::{Failure, store};
 use crate::cli::{DataArgs, Listed};
 use crate::output::show;
 
+/// The licence of most datasets.
+const UNKNOWN_LICENCE: &str = "not stated by the publisher";
+
 pub fn list(what: Listed, data: &DataArgs) -> Result<Exit, Failure> {
     match what {
         Listed::Methods => methods(),
@@ -53,18 +56,26 @@ fn about(schema: &Value, parameter: &str) -> String {
 
 fn datasets(data: &DataArgs) -> Result<(), Error> {
     let store = store(data)?;
+    let width = registry::names().map(str::len).max().unwrap_or(0);
     for entry in registry::all() {
         let dataset = &entry.manifest;
         let shape = format!("{} x {} x {}", dataset.samples, dataset.dims, dataset.classes());
         let place = match store.find_files(entry) {
-            _ if entry.is_embedded() => "part of the program".to_owned(),
-            Some(paths) => paths[0].display().to_string(),
-            None => "not on this machine; `npsvcpp data fetch` shows how to get it".to_owned(),
+            _ if entry.is_embedded() => "in program",
+            Some(_) => "here",
+            None if dataset.is_by_hand() => "by hand",
+            None => "download",
         };
-        show!("{:<10} {shape:<20} {}", dataset.name, dataset.title);
-        show!("    licence: {}", dataset.licence);
-        show!("    {place}");
+        let split = if dataset.official.is_some() { ", official split" } else { "" };
+        show!("{:<width$}  {shape:<19} {place:<10}  {}{split}", dataset.name, dataset.title);
+        if dataset.licence != UNKNOWN_LICENCE {
+            show!("{:<width$}  licence: {}", "", dataset.licence);
+        }
     }
+    show!("  samples x features x classes; licences are {UNKNOWN_LICENCE} unless given");
+    show!(
+        "  `npsvcpp data path NAME` prints where the files are or belong, `npsvcpp data fetch NAME` downloads them"
+    );
     Ok(())
 }
 

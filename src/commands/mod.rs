@@ -7,6 +7,7 @@ mod list;
 mod merge;
 mod render;
 mod run;
+mod splits;
 mod status;
 mod submit;
 
@@ -18,6 +19,7 @@ pub use merge::merge;
 use render::refresh_index;
 pub use render::render;
 pub use run::run;
+pub use splits::splits;
 pub use status::status;
 pub use submit::submit;
 

@@ -24,6 +24,7 @@ pub fn run(arguments: &RunArgs, quiet: bool) -> Result<Exit, Failure> {
     let specs =
         arguments.specs.iter().map(|path| spec::load(path)).collect::<Result<Vec<_>, _>>()?;
     refuse_equal_names(&specs)?;
+    refuse_misnamed_filters(&arguments.only, &specs)?;
     refuse_no_results(&arguments.reuse)?;
     arguments.device.iter().try_for_each(|device| run::require_device(device))?;
     let store = store(&arguments.data)?.on_device(&arguments.device[0]);
@@ -130,7 +131,9 @@ impl Experiment {
         let (plan, part) = (&self.prepared.plan, &self.options.part);
         if !part.only.is_empty() {
             let chosen = part.cells(plan).count();
-            show!("of these, --only chooses {chosen} of {} cells", plan.cells.len());
+            let done = part.cells(plan).filter(|cell| self.former.is_finished(&cell.cell)).count();
+            let all = plan.cells.len();
+            show!("of these, --only chooses {chosen} of {all} cells, {done} of them done");
         }
         if fresh && self.former.experiment.is_some() {
             let folder = self.former.folder.display();
@@ -285,6 +288,16 @@ fn options(arguments: &RunArgs) -> Result<RunOptions, Error> {
         },
         devices: arguments.device.clone(),
     })
+}
+
+/// Refuses names that are in none of the specs before any data is read.
+fn refuse_misnamed_filters(only: &[Filter], specs: &[Spec]) -> Result<(), Error> {
+    let mut misnamed =
+        specs.iter().flat_map(|spec| only.iter().filter_map(|one| one.misnames(&spec.experiment)));
+    match misnamed.next() {
+        Some(message) => Err(Error::input(format!("--only: {message}"))),
+        None => Ok(()),
+    }
 }
 
 fn refuse_idle_filters(only: &[Filter], plan: &Plan) -> Result<(), Error> {

@@ -25,6 +25,9 @@ pub enum DataError {
         /// The official address, or several.
         address: String,
     },
+    /// The run is for other datasets.
+    #[error("`{dataset}` is not read, because --only chose other datasets")]
+    LeftOut { dataset: String },
     /// The operating system would not read it.
     #[error("failed to read {}: {source}", .path.display())]
     Read {
@@ -54,9 +57,14 @@ impl DataError {
         matches!(self, Self::Unavailable { .. })
     }
 
+    /// Whether the dataset is not among those that a run is for.
+    pub fn is_left_out(&self) -> bool {
+        matches!(self, Self::LeftOut { .. })
+    }
+
     /// Whether only the cells of this dataset cannot run.
     pub fn spares_other_datasets(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::Unencodable { .. })
+        matches!(self, Self::Unavailable { .. } | Self::Unencodable { .. } | Self::LeftOut { .. })
     }
 
     /// Whether a file that a spec names does not exist.
@@ -139,6 +147,12 @@ pub(crate) fn place_of(name: &str) -> String {
 }
 
 impl BadContent {
+    /// The same with another remedy.
+    pub(crate) fn or_else(mut self, remedy: &str) -> Self {
+        self.expected += &format!("; {remedy}");
+        self
+    }
+
     /// The same about another place.
     pub(crate) fn at(self, place: String) -> Self {
         Self { place, ..self }

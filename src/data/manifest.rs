@@ -1,4 +1,4 @@
-//! Manifests: everything known about a dataset, one YAML file each under `datasets/`.
+//! Manifests: everything known about a dataset, under `datasets/`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::content::raw;
+use super::content::{raw, unpack};
 use super::error::{DataError, bad, bad_hash};
 use super::{Dataset, Samples, hex};
 
@@ -36,11 +36,41 @@ pub struct Manifest {
     pub inexact: bool,
     /// [`Dataset::hash`], where the values are known beyond doubt.
     pub data_sha256: Option<String>,
+    /// The shape of a part of the rows that takes the place of the whole.
+    pub part: Option<Part>,
+    /// Training and test samples as the publisher divides them, for `official_split: true`.
+    pub official: Option<Official>,
+    /// Why there is no such division, although there is a test file.
+    pub no_official_split: Option<String>,
     /// The shape as the paper's Table 2 gives it.
     pub paper: Option<PaperShape>,
+    /// Whether features have different units, so that their variances say something.
+    #[serde(default)]
+    pub mixed_units: bool,
     /// What a reader of results should know.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// A part of the rows of a dataset.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Part {
+    pub samples: usize,
+    pub class_counts: Vec<usize>,
+}
+
+/// A dataset with the split of its publisher; all of this is about training and test samples together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Official {
+    /// The file with the test samples, unless they are among the dataset's own files.
+    pub test: Option<DataFile>,
+    /// The first this many samples are for training.
+    pub train: usize,
+    pub dims: usize,
+    pub class_counts: Vec<usize>,
+    pub data_sha256: Option<String>,
 }
 
 /// A file of a dataset, or a folder of files.
@@ -80,8 +110,42 @@ impl Manifest {
     }
 
     /// Whether some of its files have no address, so that people must put them into a data folder.
-    pub(crate) fn is_by_hand(&self) -> bool {
+    pub fn is_by_hand(&self) -> bool {
         self.files.iter().any(|file| file.url.is_empty())
+    }
+
+    /// The manifest of the dataset with its official split.
+    pub(crate) fn with_official_split(&self) -> Result<Self, DataError> {
+        let refuse = |problem: &str| {
+            Err(DataError::unfit(
+                &self.name,
+                "official_split",
+                format!("{problem}; leave `official_split` out"),
+            ))
+        };
+        let Some(official) = self.official.clone() else {
+            return match (&self.no_official_split, self.train) {
+                (Some(reason), _) => {
+                    refuse(&format!("there is no official split, because {reason}"))
+                }
+                (None, Some(_)) => refuse("its split is always the official one"),
+                (None, None) => refuse("no official test file is known for it"),
+            };
+        };
+        let Official { test, train, dims, class_counts, data_sha256 } = official;
+        let samples = class_counts.iter().sum();
+        let mut notes = vec![format!(
+            "the official split: {train} samples for training and {} for testing",
+            samples - train
+        )];
+        // The other notes of a dataset with its own manifest are about its usual files.
+        if test.as_ref().is_some_and(|_| self.paper.is_none()) {
+            notes.extend(self.notes.iter().cloned());
+        }
+        let files = self.files.iter().cloned().chain(test).collect();
+        let train = Some(train);
+        let whole = Self { paper: None, part: None, official: None, ..self.clone() };
+        Ok(Self { files, samples, dims, train, class_counts, data_sha256, notes, ..whole })
     }
 
     /// The dataset of these samples, compared with the manifest. Errors name `path`.
@@ -92,13 +156,19 @@ impl Manifest {
         let dims = if dataset.images.is_some() { self.dims } else { dataset.x.ncols() };
         let found = shape(dataset.x.nrows(), dims, &dataset.class_counts());
         let known = shape(self.samples, self.dims, &self.class_counts);
-        if found != known && !self.inexact {
+        let part = self.part.as_ref();
+        let part = part.filter(|part| found == shape(part.samples, self.dims, &part.class_counts));
+        if let Some(part) = part {
+            let note = format!("a part of the data: {} of {} samples", part.samples, self.samples);
+            dataset.notes.push(note);
+        } else if found != known && !self.inexact {
             let expected = format!("{known} for `{}`", self.name);
             return Err(bad("", found, expected).in_file(path));
         } else if found != known {
             dataset.notes.push(format!("found {found}, the original has {known}"));
         }
-        if let Some(expected) = self.data_sha256.as_ref().filter(|hash| **hash != dataset.hash) {
+        let known = self.data_sha256.as_ref().filter(|_| part.is_none());
+        if let Some(expected) = known.filter(|hash| **hash != dataset.hash) {
             return Err(bad_hash("data", &dataset.hash, expected).in_file(path));
         }
         let ((samples, dims), classes) = (dataset.x.dim(), dataset.classes.len());
@@ -136,8 +206,12 @@ impl DataFile {
         if copies.is_empty() {
             return Ok(None);
         }
-        let found = hex(&Sha256::digest(raw(path)?));
-        if let Some((_, copy)) = copies.iter().find(|(hash, _)| found.starts_with(*hash)) {
+        let file = raw(path)?;
+        let known = |found: &str| copies.iter().find(|(hash, _)| found.starts_with(*hash));
+        let found = hex(&Sha256::digest(&file));
+        // A copy may be packed or unpacked.
+        let unpacked = || unpack(file).map(|file| hex(&Sha256::digest(file))).unwrap_or_default();
+        if let Some((_, copy)) = known(&found).or_else(|| known(&unpacked())) {
             return Ok(Some(format!("{name} is {copy}")));
         }
         if self.only_these {

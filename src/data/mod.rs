@@ -5,6 +5,7 @@
 //! the classes. [`load_files`] does the same with the user's own files. [`split`] divides what was read.
 
 mod chg;
+mod columns;
 mod content;
 mod csv;
 mod download;
@@ -13,20 +14,25 @@ mod error;
 mod files;
 mod image_sets;
 mod images;
+mod inspect;
 mod libsvm;
+mod libsvm_site;
 pub mod manifest;
 mod mat;
 mod npy;
 mod numbers;
 mod options;
+mod parquet;
 #[cfg(feature = "deep")]
 pub(crate) mod pth;
 pub mod registry;
 mod roweis;
 pub mod split;
 mod store;
+mod text;
 mod validation;
 
+pub use columns::Column;
 pub use download::Progress;
 pub use encoder::{Backbone, Conventions, Encoder, EncoderSpec};
 pub use error::{BadContent, DataError};
@@ -46,6 +52,7 @@ use ndarray::{Array2, Axis, s};
 use sha2::{Digest, Sha256};
 
 use crate::memory;
+use text::{Missing, is_missing_label};
 
 /// Most values a dataset may have as a dense matrix: 4 GiB of `f64`.
 pub(crate) const MAX_VALUES: usize = 1 << 29;
@@ -81,6 +88,10 @@ pub struct Dataset {
     pub encoder: Option<Encoder>,
     /// Remarks for the report, such as a class count that differs from the paper's.
     pub notes: Vec<String>,
+    /// What looks like a mistake in the data, for the terminal.
+    pub warnings: Vec<String>,
+    /// Of a part of the samples: their rows in the whole.
+    pub rows: Option<Vec<usize>>,
 }
 
 /// The result of a parser: the label of each sample as the source writes it, and rows or images.
@@ -94,8 +105,12 @@ pub(crate) struct Samples {
     pub train: Option<usize>,
     /// Samples for validation, not among the others.
     pub validation: Option<Box<Samples>>,
+    /// Of a table with a header: the names of its columns.
+    pub columns: Option<columns::Names>,
     /// Remarks for the report.
     pub notes: Vec<String>,
+    /// What looks like a mistake in the data.
+    pub warnings: Vec<String>,
 }
 
 impl Samples {
@@ -116,6 +131,7 @@ impl Samples {
         x.slice_mut(s![first.., ..other.x.ncols()]).assign(&other.x);
         self.x = x;
         self.labels.extend(other.labels);
+        self.warnings.extend(other.warnings);
         if let (Some(images), Some(more)) = (&mut self.images, other.images) {
             images.extend(more);
         }
@@ -124,22 +140,33 @@ impl Samples {
 
     /// Refuses data that no method can be fitted on: no rows, too few labels, values that are not finite.
     fn check(&self) -> Parsed<()> {
-        let ((rows, dims), labels) = (self.x.dim(), self.labels.len());
+        let ((rows, dims), labels) = (self.x.dim(), &self.labels);
         if rows == 0 || dims == 0 && self.images.is_none() {
             let found = format!("{rows} samples of {dims} features");
             return Err(bad("", found, "at least one sample with at least one feature"));
         }
-        if rows != labels {
-            let found = format!("{rows} samples and {labels} labels");
+        if rows != labels.len() {
+            let found = format!("{rows} samples and {} labels", labels.len());
             return Err(bad("", found, "as many labels as samples"));
         }
-        match self.x.indexed_iter().find(|(_, value)| !value.is_finite()) {
-            None => Ok(()),
-            Some(((row, column), value)) => {
-                let place = format!(", row {}, column {}", row + 1, column + 1);
-                Err(bad(place, format_args!("`{value}`"), "a finite number"))
-            }
+        let mut missing = Missing::default();
+        for (row, label) in labels.iter().enumerate().filter(|(_, label)| is_missing_label(label)) {
+            missing.add(label, || format!(", sample {}", row + 1));
         }
+        missing.refuse("label")?;
+        let mut bad_values = self.x.indexed_iter().filter(|(_, value)| !value.is_finite());
+        let Some(((row, column), value)) = bad_values.next() else {
+            return Ok(());
+        };
+        let place = format!(", row {}, column {}", row + 1, column + 1);
+        let found = match bad_values.count() {
+            0 => format!("`{value}`"),
+            more => {
+                format!("`{value}`, the first of {} values that are no finite numbers", more + 1)
+            }
+        };
+        let expected = "a finite number; leave out the samples or columns with missing values, or fill them in";
+        Err(bad(place, found, expected))
     }
 }
 
@@ -156,18 +183,13 @@ pub(crate) fn zeros(rows: usize, dims: usize) -> Parsed<Array2<f64>> {
     Ok(Array2::from_shape_vec((rows, dims), values).expect("there are as many values"))
 }
 
-/// Text without the byte order mark that some programs put first.
-pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
-}
-
 impl Dataset {
     /// Numbers the classes, checks what every method relies on, and hashes. Errors name the first of `files`,
     /// or the second where a test sample is wrong.
     pub(crate) fn new(name: &str, samples: Samples, files: [&Path; 2]) -> Result<Self, DataError> {
         samples.check().map_err(|bad| bad.in_file(files[0]))?;
-        let Samples { x, labels, images, train, validation, notes } = samples;
-        let (classes, y) = number_classes(&labels);
+        let Samples { x, labels, images, train, validation, notes, warnings, .. } = samples;
+        let (classes, y) = number_classes(&labels).map_err(|bad| bad.in_file(files[0]))?;
         let mut dataset = Self {
             name: name.to_owned(),
             x,
@@ -180,6 +202,8 @@ impl Dataset {
             validation_part: validation,
             encoder: None,
             notes,
+            warnings,
+            rows: None,
         };
         dataset.check_classes(files)?;
         let content = content_hash(&dataset.x, &dataset.y, &dataset.classes);
@@ -206,7 +230,14 @@ impl Dataset {
             return refuse(test, found, "no class but those of the training samples");
         }
         if let Some(class) = class_with(&self.y, 1) {
+            let (samples, classes) = (self.y.len(), self.classes.len());
             let found = format!("a single sample of class `{class}`");
+            // Of so many classes, most have one sample.
+            if samples > 10 && 2 * classes > samples {
+                let found = format!("{found} and {classes} classes for {samples} samples");
+                let expected = "at least two samples of every class; is this the label? A CSV file's is chosen by `label:`";
+                return refuse(path, found, expected);
+            }
             return refuse(path, found, "at least two samples of every class");
         }
         Ok(())
@@ -218,9 +249,10 @@ impl Dataset {
             x: self.x.select(Axis(0), indices),
             labels: indices.iter().map(|&i| self.classes[self.y[i]].clone()).collect(),
             images: self.images.as_ref().map(|images| images.select(indices)),
-            train: None,
             validation: self.validation_part.clone(),
             notes: self.notes.clone(),
+            warnings: self.warnings.clone(),
+            ..Samples::default()
         }
     }
 
@@ -250,23 +282,44 @@ pub(crate) fn counts(y: &[usize], classes: usize) -> Vec<usize> {
 
 /// Classes in order and the class of each sample. Labels that are all numbers are sorted as numbers
 /// and written in one way (`1`, `+1` and `1.0` are the same class); others are sorted as text.
-fn number_classes(labels: &[String]) -> (Vec<String>, Vec<usize>) {
-    /// From here on, different whole numbers can be the same `f64`.
-    const INEXACT: f64 = 9_007_199_254_740_992.0;
-    let integers = labels.iter().map(|label| label.parse().ok()).collect::<Option<Vec<i128>>>();
-    if let Some(integers) = integers {
-        let (classes, y) = distinct(&integers, i128::cmp);
-        return (classes.iter().map(i128::to_string).collect(), y);
-    }
+fn number_classes(labels: &[String]) -> Parsed<(Vec<String>, Vec<usize>)> {
     // Adding zero turns -0 into 0.
     let number =
-        |label: &String| label.parse().ok().filter(|n: &f64| n.abs() < INEXACT).map(|n| n + 0.0);
-    match labels.iter().map(number).collect::<Option<Vec<f64>>>() {
-        Some(numbers) => {
-            let (classes, y) = distinct(&numbers, f64::total_cmp);
-            (classes.iter().map(f64::to_string).collect(), y)
+        |label: &String| label.parse().ok().filter(|n: &f64| n.is_finite()).map(|n| n + 0.0);
+    let Some(numbers) = labels.iter().map(number).collect::<Option<Vec<f64>>>() else {
+        return Ok(distinct(labels, String::cmp));
+    };
+    let (classes, y) = distinct(&numbers, f64::total_cmp);
+    refuse_merged(labels, &y, classes.len())?;
+    Ok((classes.iter().map(f64::to_string).collect(), y))
+}
+
+/// Refuses labels that are different numbers but the same floating-point number, as whole numbers above 2^53 may be.
+fn refuse_merged(labels: &[String], y: &[usize], classes: usize) -> Parsed<()> {
+    let mut first: Vec<Option<&String>> = vec![None; classes];
+    for (row, (label, &class)) in labels.iter().zip(y).enumerate() {
+        let known = *first[class].get_or_insert(label);
+        if known != label && plain(known) != plain(label) {
+            let found = format!("label `{label}`, which cannot be told from `{known}` as a number");
+            let expected = format!("labels of at most 15 digits, or text such as `c{label}`");
+            return Err(bad(format!(", sample {}", row + 1), found, expected));
         }
-        None => distinct(labels, String::cmp),
+    }
+    Ok(())
+}
+
+/// The digits of a number without those that do not matter.
+fn plain(label: &str) -> String {
+    let label = label.trim_start_matches('+');
+    let (sign, digits) = label.strip_prefix('-').map_or(("", label), |digits| ("-", digits));
+    if digits.contains(['e', 'E']) {
+        return plain(&label.parse::<f64>().map_or_else(|_| String::new(), |n| n.to_string()));
+    }
+    let (whole, rest) = digits.split_once('.').unwrap_or((digits, ""));
+    let (whole, rest) = (whole.trim_start_matches('0'), rest.trim_end_matches('0'));
+    match whole.is_empty() && rest.is_empty() {
+        true => "0".to_owned(),
+        false => format!("{sign}{whole}.{rest}"),
     }
 }
 
@@ -327,22 +380,39 @@ mod tests {
         assert_eq!(data.class_counts(), [2, 2, 2]);
     }
 
-    /// Two numbers that are the same `f64` were one class.
-    #[test]
-    fn labels_of_many_digits_are_different_classes() {
-        let [a, b] = ["9007199254740992", "9007199254740993"];
-        let data = dataset(&[b, a, "7", "+7", b, a]).unwrap();
-        assert_eq!(data.classes, ["7", a, b]);
-        assert_eq!(data.y, [2, 1, 0, 0, 2, 1]);
-        // Next to other numbers they are text.
-        let data = dataset(&[b, a, "0.5", "0.5", b, a]).unwrap();
-        assert_eq!(data.classes, ["0.5", a, b]);
-    }
-
     #[test]
     fn other_labels_are_sorted_as_text() {
         let data = dataset(&["b", "10", "b", "10", "9", "9"]).unwrap();
         assert_eq!(data.classes, ["10", "9", "b"]);
+    }
+
+    #[test]
+    fn labels_that_would_merge_are_refused() {
+        let large = ["9007199254740992", "9007199254740993"];
+        let error = dataset(&[large, large].concat()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "t, sample 2: found label `9007199254740993`, which cannot be told from `9007199254740992` as a number, \
+             expected labels of at most 15 digits, or text such as `c9007199254740993`"
+        );
+        let same = dataset(&["1", "01", "+1.0", "1e0", "10e-1", "2", "2.", "-0", "0"]).unwrap();
+        assert_eq!(same.classes, ["0", "1", "2"]);
+        let large = dataset(&[
+            "9007199254740992",
+            "9007199254740994",
+            "9007199254740992",
+            "9007199254740994",
+        ]);
+        assert_eq!(large.unwrap().classes.len(), 2);
+    }
+
+    #[test]
+    fn a_label_per_sample_is_no_label() {
+        let labels: Vec<String> = (0..12).map(|row| format!("id{row}")).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let error = dataset(&labels).unwrap_err().to_string();
+        assert!(error.contains("12 classes for 12 samples, expected at least two"), "{error}");
+        assert!(error.ends_with("A CSV file's is chosen by `label:`"), "{error}");
     }
 
     #[test]

@@ -7,10 +7,11 @@
 use ndarray::{Array2, ShapeBuilder};
 use serde::Deserialize;
 
-use super::content::{open_zip, zip_entry};
+use super::content::{Zip, open_zip, zip_entry};
 use super::error::{BadContent, Parsed, absent, bad, place_of, quote};
-use super::numbers::{Kind, decode};
+use super::numbers::{Kind, decode, decode_text};
 use super::{MAX_VALUES, Samples};
+use crate::wording::counted;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Most bytes of a header.
@@ -18,16 +19,20 @@ const LONGEST_HEADER: usize = 1 << 16;
 /// Names of the arrays in an `.npz` archive.
 const SAMPLES: [&str; 4] = ["x", "X", "data", "features"];
 const LABELS: [&str; 4] = ["y", "Y", "labels", "target"];
+/// Names of the training samples in an archive with its own split.
+const TRAIN: [&str; 2] = ["x_train", "X_train"];
 
 /// Samples in rows; dimensions beyond the first are flattened.
 pub(crate) fn matrix(file: &[u8]) -> Parsed<Array2<f64>> {
-    let (Header { fortran_order, shape, .. }, values) = array(file)?;
+    let Array { header: Header { fortran_order, shape, .. }, element, width, big_endian, bytes } =
+        array(file)?;
     if shape.len() < 2 || shape.len() > 2 && fortran_order {
         return Err(refuse(&shape, "samples in rows, an array of two dimensions"));
     }
-    let Values::Numbers(values) = values else {
+    let Element::Number(kind) = element else {
         return Err(bad("", "text", "numbers"));
     };
+    let values = decode(kind, width, big_endian, bytes);
     let dims = values.len() / shape[0].max(1);
     let x = Array2::from_shape_vec((shape[0], dims).set_f(fortran_order), values)
         .expect("the shape was compared with the number of values");
@@ -36,19 +41,40 @@ pub(crate) fn matrix(file: &[u8]) -> Parsed<Array2<f64>> {
 
 /// One label per sample.
 pub(crate) fn labels(file: &[u8]) -> Parsed<Vec<String>> {
-    let (Header { shape, .. }, values) = array(file)?;
+    let Array { header: Header { shape, .. }, element, width, big_endian, bytes } = array(file)?;
     if shape.iter().filter(|&&n| n != 1).count() > 1 {
         return Err(refuse(&shape, "one label per sample, an array of one dimension"));
     }
-    let numbers = match values {
-        Values::Text(labels) => return Ok(labels),
-        Values::Numbers(numbers) => numbers,
+    let text = |number: usize, text: Option<String>| {
+        let text = text.map(|text| text.trim_end_matches('\0').to_owned());
+        text.ok_or_else(|| {
+            let found = format!("label {}, which is not UTF-8", number + 1);
+            bad("", found, "text; save the labels with `astype(str)`")
+        })
     };
-    match numbers.iter().position(|number| !number.is_finite()) {
-        None => Ok(numbers.iter().map(f64::to_string).collect()),
-        Some(at) => {
-            let found = format!("label `{}` of sample {}", numbers[at], at + 1);
-            Err(bad("", found, "a finite label"))
+    let chunks = bytes.chunks_exact(width).enumerate();
+    match element {
+        Element::Number(kind) => {
+            let labels = decode_text(kind, width, big_endian, bytes);
+            let infinite = |label: &String| label.parse().is_ok_and(f64::is_infinite);
+            match labels.iter().position(infinite) {
+                None => Ok(labels),
+                Some(at) => {
+                    let found = format!("label `{}` of sample {}", labels[at], at + 1);
+                    Err(bad("", found, "a finite label"))
+                }
+            }
+        }
+        Element::Bytes => {
+            let decoded = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+            chunks.map(|(at, bytes)| text(at, decoded(bytes))).collect()
+        }
+        Element::Characters => {
+            let decoded = |bytes: &[u8]| {
+                let codes = decode(Kind::Unsigned, 4, big_endian, bytes).into_iter();
+                codes.map(|code| char::from_u32(code as u32)).collect()
+            };
+            chunks.map(|(at, bytes)| text(at, decoded(bytes))).collect()
         }
     }
 }
@@ -57,16 +83,40 @@ fn refuse(shape: &[usize], expected: &str) -> BadContent {
     bad("", format_args!("an array of shape {shape:?}"), expected)
 }
 
-/// Samples as `x` and labels as `y` of an `.npz` archive, or under one of their usual other names.
+/// Samples as `x` and labels as `y` of an `.npz` archive, or under one of their usual other names. An archive with
+/// `x_train`, `y_train`, `x_test` and `y_test` has its own split.
 pub(crate) fn archive(file: &[u8]) -> Parsed<Samples> {
-    Ok(Samples::new(member(file, &SAMPLES, matrix)?, member(file, &LABELS, labels)?))
+    let part = |samples: &[&str], labels: &[&str]| {
+        Ok(Samples::new(member(file, samples, matrix)?, member(file, labels, super::npy::labels)?))
+    };
+    let archive = open_zip(file, "an .npz archive")?;
+    let is_split = !SAMPLES.iter().any(|name| has(&archive, name));
+    if !is_split || !TRAIN.iter().any(|name| has(&archive, name)) {
+        return part(&SAMPLES, &LABELS);
+    }
+    let train = part(&TRAIN, &["y_train", "Y_train"])?;
+    let test = part(&["x_test", "X_test"], &["y_test", "Y_test"])?;
+    let (ours, theirs) = (train.x.ncols(), test.x.ncols());
+    if ours != theirs {
+        let expected = format!("{ours} as in `x_train`");
+        return Err(bad(place_of("x_test"), counted(theirs, "feature"), expected));
+    }
+    for part in [&train, &test] {
+        part.check()?;
+    }
+    let first = train.labels.len();
+    Ok(Samples { train: Some(first), ..train.join(test)? })
+}
+
+/// Whether the archive has an array of this name.
+fn has(archive: &Zip<'_>, name: &str) -> bool {
+    archive.index_for_name(&format!("{name}.npy")).is_some()
 }
 
 /// The first array of the archive that has one of `names`.
 fn member<T>(file: &[u8], names: &[&str], parse: fn(&[u8]) -> Parsed<T>) -> Parsed<T> {
     let mut archive = open_zip(file, "an .npz archive")?;
-    let is_there = |name: &&&str| archive.index_for_name(&format!("{name}.npy")).is_some();
-    let Some(name) = names.iter().find(is_there) else {
+    let Some(name) = names.iter().find(|name| has(&archive, name)) else {
         let wanted = format!("an array called `{}`", names.join("` or `"));
         let present = archive.file_names().map(|name| name.trim_end_matches(".npy"));
         return Err(absent(wanted, present));
@@ -83,13 +133,18 @@ struct Header {
     shape: Vec<usize>,
 }
 
-enum Values {
-    Numbers(Vec<f64>),
-    Text(Vec<String>),
+/// An array of a file, not decoded yet.
+struct Array<'a> {
+    header: Header,
+    element: Element,
+    /// Bytes of a value.
+    width: usize,
+    big_endian: bool,
+    bytes: &'a [u8],
 }
 
 /// The header and the values, which must all be there.
-fn array(file: &[u8]) -> Parsed<(Header, Values)> {
+fn array(file: &[u8]) -> Parsed<Array<'_>> {
     let (header, bytes) = split_header(file)?;
     // A Python dictionary is YAML but for the brackets of its tuples.
     let yaml = header.replace('(', "[").replace(')', "]");
@@ -99,7 +154,12 @@ fn array(file: &[u8]) -> Parsed<(Header, Values)> {
     })?;
     let (element, width, big_endian) = element(&header.descr).ok_or_else(|| {
         let found = format!("values of type {}", quote(header.descr.as_bytes()));
-        bad("", found, "float16, float32, float64, an integer, bool or text type")
+        let remedy = match header.descr.contains('O') {
+            true => "; save labels with `astype(str)`",
+            false => "",
+        };
+        let types = "float16, float32, float64, an integer, bool or text type";
+        bad("", found, format_args!("{types}{remedy}"))
     })?;
     let wanted = header.shape.iter().try_fold(width, |product, &n| product.checked_mul(n));
     if wanted != Some(bytes.len()) {
@@ -111,19 +171,7 @@ fn array(file: &[u8]) -> Parsed<(Header, Values)> {
     if bytes.len() / width > MAX_VALUES {
         return Err(refuse(&header.shape, &format!("at most {MAX_VALUES} values")));
     }
-    let text = |of: &dyn Fn(&[u8]) -> String| {
-        let texts = bytes.chunks_exact(width).map(of);
-        Values::Text(texts.map(|text| text.trim_end_matches('\0').to_owned()).collect())
-    };
-    let values = match element {
-        Element::Number(kind) => Values::Numbers(decode(kind, width, big_endian, bytes)),
-        Element::Bytes => text(&|bytes| String::from_utf8_lossy(bytes).into_owned()),
-        Element::Characters => text(&|bytes| {
-            let codes = decode(Kind::Unsigned, 4, big_endian, bytes).into_iter();
-            codes.map(|code| char::from_u32(code as u32).unwrap_or('\u{fffd}')).collect()
-        }),
-    };
-    Ok((header, values))
+    Ok(Array { header, element, width, big_endian, bytes })
 }
 
 /// The type of a value.
@@ -278,6 +326,40 @@ mod tests {
         let samples = archive(&file).unwrap();
         assert_eq!(samples.x, ndarray::array![[1.0, 2.0], [3.0, 4.0]]);
         assert_eq!(samples.labels, ["3", "4"]);
+        assert_eq!(samples.train, None);
+    }
+
+    #[test]
+    fn reads_training_and_test_samples_as_keras_names_them() {
+        let arrays = |wide: &str, bytes: &[u8]| {
+            zip(&[
+                ("x_train.npy", npy("|u1", false, "(2, 2)", &[1, 2, 3, 4])),
+                ("y_train.npy", npy("|u1", false, "(2,)", &[3, 4])),
+                ("x_test.npy", npy("|u1", false, wide, bytes)),
+                ("y_test.npy", npy("|u1", false, "(1,)", &[4])),
+            ])
+        };
+        let samples = archive(&arrays("(1, 2)", &[5, 6])).unwrap();
+        assert_eq!(samples.x, array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+        assert_eq!(samples.labels, ["3", "4", "4"]);
+        assert_eq!(samples.train, Some(2));
+        let error = sentence(&arrays("(1, 3)", &[5, 6, 7]));
+        assert!(
+            error.ends_with("`x_test`: found 3 features, expected 2 as in `x_train`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn labels_are_read_as_they_are_or_refused() {
+        let large = [(1_u64 << 53), (1 << 53) + 1].map(u64::to_le_bytes).concat();
+        let read = labels(&npy("<i8", false, "(2,)", &large)).unwrap();
+        assert_eq!(read, ["9007199254740992", "9007199254740993"]);
+        let said = |file: &[u8]| labels(file).unwrap_err().in_file(Path::new("y.npy")).to_string();
+        let error = said(&npy("|S1", false, "(1,)", b"\xe4"));
+        assert!(error.starts_with("y.npy: found label 1, which is not UTF-8, expected"), "{error}");
+        let error = said(&npy("|O", false, "(1,)", b"12345678"));
+        assert!(error.ends_with("save labels with `astype(str)`"), "{error}");
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub struct DatasetOptions {
     /// Use a seeded random part of this many samples.
     #[schemars(range(min = 4))]
     pub subsample: Option<usize>,
+    /// Train on the publisher's training file and test on its test file, as a fixed split.
+    #[serde(skip_serializing_if = "is_false")]
+    pub official_split: bool,
     /// Measure accuracies on the validation samples instead of the test samples, for studies that must
     /// not see these. For datasets that have some, such as `flowers102`.
     #[serde(skip_serializing_if = "EvaluateOn::is_test")]
@@ -47,6 +50,10 @@ pub struct DatasetOptions {
     /// For images: what makes vectors of them. A ResNet34 as the paper's if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder: Option<EncoderSpec>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The samples on which accuracies are measured.

@@ -1,12 +1,13 @@
-//! The datasets known by name, one line each: a manifest and how its files are read.
+//! The datasets known by name: a manifest and how its files are read. Those of the LIBSVM site are a list.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use super::columns::Choice;
 use super::content::{read, unpack};
 use super::error::{DataError, Parsed};
 use super::manifest::Manifest;
-use super::{Dataset, Samples, chg, csv, image_sets, libsvm, roweis};
+use super::{Dataset, Samples, chg, csv, image_sets, libsvm, libsvm_site, roweis};
 use crate::wording::closest;
 
 /// Reads the files of a manifest, given in its order.
@@ -26,12 +27,12 @@ macro_rules! entry {
     };
 }
 
-/// All datasets, in the order of the paper's Table 2, then others.
+/// All datasets, in the order of the paper's Table 2, then others, then those of the LIBSVM site.
 pub fn all() -> &'static [Entry] {
     static ALL: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         // `datasets/embedded/ATTRIBUTION.md` says where the embedded files come from.
         let libsvm: Read = |paths| each(paths, libsvm::parse);
-        vec![
+        let mut all = vec![
             entry!("chg", chg::volumes),
             entry!("binalpha", |paths| each(paths, roweis::binalpha)),
             entry!("20news", |paths| each(paths, roweis::newsgroups)),
@@ -48,7 +49,10 @@ pub fn all() -> &'static [Entry] {
             entry!("cifar10", image_sets::cifar10),
             entry!("dtd", image_sets::dtd),
             entry!("flowers102", image_sets::flowers102),
-        ]
+        ];
+        let of_site = |manifest| Entry { manifest, read: libsvm, embedded: None };
+        all.extend(libsvm_site::manifests().map(of_site));
+        all
     });
     &ALL
 }
@@ -86,6 +90,11 @@ impl Entry {
         Self { manifest, read, embedded: None }
     }
 
+    /// The same with the split of its publisher.
+    pub(crate) fn with_official_split(&self) -> Result<Self, DataError> {
+        Ok(Self { manifest: self.manifest.with_official_split()?, ..*self })
+    }
+
     fn embedded(self, file: &'static [u8]) -> Self {
         Self { embedded: Some(file), ..self }
     }
@@ -99,7 +108,7 @@ impl Entry {
     pub(crate) fn read_embedded(&self) -> Result<Dataset, DataError> {
         let path = Path::new(&self.manifest.name);
         let samples = unpack(self.embedded.unwrap_or_default().to_vec())
-            .and_then(|file| csv::parse(&file, None))
+            .and_then(|file| csv::parse(&file, &Choice::default()))
             .map_err(|bad| bad.in_file(path))?;
         self.manifest.dataset(samples, path)
     }
@@ -137,6 +146,17 @@ mod tests {
                 assert!(!file.only_these || !file.copies.is_empty(), "{name}");
                 assert!(file.copies.keys().all(|hash| hash.len() == 64), "{name}");
             }
+            if let Some(part) = &manifest.part {
+                assert_eq!(part.class_counts.iter().sum::<usize>(), part.samples, "{name}");
+                assert_eq!(part.class_counts.len(), manifest.classes(), "{name}");
+            }
+            if let Some(official) = &manifest.official {
+                let counts = manifest.class_counts.iter().zip(&official.class_counts);
+                assert!(counts.clone().all(|(own, both)| own <= both), "{name}");
+                assert_eq!(counts.count(), manifest.classes(), "{name}");
+                let both = manifest.with_official_split().unwrap();
+                assert!(both.train < Some(both.samples) && both.dims >= manifest.dims, "{name}");
+            }
         }
     }
 
@@ -150,6 +170,23 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "there is no dataset `pen-digits`, did you mean `pendigits`?"
+        );
+    }
+
+    #[test]
+    fn a_dataset_without_official_split_says_why() {
+        let said = |name| find(name).unwrap().with_official_split().err().unwrap().to_string();
+        assert_eq!(
+            said("svmguide3"),
+            "dataset `svmguide3`: there is no official split, because its test file has samples of one class only; \
+             leave `official_split` out"
+        );
+        assert!(said("iris").contains("no official test file is known for it"));
+        assert!(said("flowers102").contains("its split is always the official one"));
+        let letter = find("letter").unwrap().with_official_split().unwrap().manifest;
+        assert_eq!((letter.train, letter.samples, letter.files.len()), (Some(15000), 20000, 2));
+        assert!(
+            letter.notes[1].contains("scaled the values to [-1, 1] over all rows of letter.scale")
         );
     }
 

@@ -136,7 +136,8 @@ pub fn subsample(dataset: &Dataset, size: usize, seed: &Seed) -> Result<Dataset,
     samples.train = dataset.fixed_train.map(|_| size);
     samples.notes.push(format!("a stratified random part: {size} of {candidates} samples"));
     let name = format!("{} with {size} samples", dataset.name);
-    Dataset::new(&dataset.name, samples, [Path::new(&name); 2])
+    let part = Dataset::new(&dataset.name, samples, [Path::new(&name); 2])?;
+    Ok(Dataset { rows: Some(kept), ..part })
 }
 
 /// `k` disjoint lists of indices that together are all of `y`, each class spread evenly over them

@@ -14,6 +14,9 @@ use super::manifest::{DataFile, Manifest};
 use super::registry::{self, Entry};
 use super::{Dataset, DatasetSpec, EncoderSpec, EvaluateOn, load_files, subsample};
 
+/// The ending of files packed with bzip2, which serve as well as plain ones.
+const BZ2: &str = ".bz2";
+
 /// The data folders of a run, and whether missing files may be downloaded.
 ///
 /// A file `usps.bz2` of the dataset `usps` is at `<folder>/usps/usps.bz2`.
@@ -76,7 +79,16 @@ impl Store {
     ) -> Result<Dataset, DataError> {
         let (dataset, size, evaluate_on) = match spec {
             DatasetSpec::Registered { name, options } => {
-                let dataset = self.load_entry(registry::find(name)?, may_download, progress)?;
+                let entry = registry::find(name)?;
+                let dataset = match options.official_split {
+                    false => self.load_entry(entry, may_download, progress)?,
+                    true => {
+                        let entry = entry.with_official_split()?;
+                        let mut dataset = self.load_entry(&entry, may_download, progress)?;
+                        dataset.warn_of_shared_rows();
+                        dataset
+                    }
+                };
                 (dataset, options.subsample, options.evaluate_on)
             }
             DatasetSpec::Files(files) => (load_files(files)?, files.subsample, EvaluateOn::Test),
@@ -103,6 +115,12 @@ impl Store {
         let entry = registry::find(name)?;
         if let (true, Some(paths)) = (entry.is_embedded(), self.find_files(entry)) {
             entry.read(&paths)?;
+        }
+        // Of the official split, what is here.
+        if let Ok(official) = entry.with_official_split()
+            && let (false, Some(paths)) = (entry.is_embedded(), self.find_files(&official))
+        {
+            official.read(&paths)?;
         }
         self.load_entry(entry, &|| false, &mut |_| {})
     }
@@ -148,8 +166,10 @@ impl Store {
     /// A file of `dataset`, unpacked or not.
     fn find_file(&self, file: &DataFile, dataset: &str) -> Option<PathBuf> {
         let place = file.place(dataset);
-        let unpacked = || self.find(&place.with_file_name(file.unpacked.as_ref()?));
-        self.find(&place).or_else(unpacked)
+        let packed = format!("{}{BZ2}", file.name);
+        let others = [file.unpacked.as_deref(), Some(&packed), file.name.strip_suffix(BZ2)];
+        let mut others = others.into_iter().flatten().map(|name| place.with_file_name(name));
+        self.find(&place).or_else(|| others.find_map(|place| self.find(&place)))
     }
 
     /// What is at `place` in the first data folder that has it.

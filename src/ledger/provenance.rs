@@ -75,7 +75,7 @@ fn first(plan: &Plan, run: &Value) -> Map<String, Value> {
         "machine": run["machine"],
         "jobs": run["jobs"],
         "threads": run["threads"],
-        "data": hashes(&plan.datasets),
+        "data": hashes(plan.datasets.iter().filter(|row| !row.hash.is_empty())),
         "runs": [],
     });
     keys.as_object().cloned().unwrap_or_default()
@@ -137,6 +137,11 @@ pub fn join_splits(from: &Path, into: &Path) -> Result<(), Error> {
             ours.entry(hash).or_insert(split);
         }
     })
+}
+
+/// The splits that the results folder `dir` knows, by their hashes.
+pub fn splits(dir: &Path) -> Result<Map<String, Value>, Error> {
+    read_object(&dir.join(SPLITS))
 }
 
 /// Names and hashes of datasets.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Plan, PlannedCell};
+use crate::spec::Experiment;
+use crate::wording::closest;
 
 const KEYS: [&str; 4] = ["dataset", "method", "split", "seed"];
 
@@ -36,22 +38,44 @@ impl Filter {
         })
     }
 
+    /// Whether the conditions allow cells of a dataset.
+    pub fn keep_dataset(filters: &[Self], name: &str) -> bool {
+        let mut named = filters.iter().filter(|filter| filter.key == "dataset").peekable();
+        named.peek().is_none() || named.any(|filter| filter.value == name)
+    }
+
+    /// A sentence if `experiment` has no such dataset or method, for which no data is needed.
+    pub fn misnames(&self, experiment: &Experiment) -> Option<String> {
+        let Self { key, value } = self;
+        let methods = &experiment.methods;
+        let known: Vec<String> = match *key {
+            "dataset" => experiment.datasets.iter().map(|dataset| dataset.name()).collect(),
+            "method" if methods.iter().any(|method| method.method == *value) => return None,
+            "method" => methods.iter().map(|method| method.label.clone()).collect(),
+            _ => return None,
+        };
+        if known.contains(value) {
+            return None;
+        }
+        // A method goes by its label or its name.
+        let other = methods.iter().filter(|_| *key == "method").map(|one| one.method.as_str());
+        let names = known.iter().map(String::as_str).chain(other);
+        let hint =
+            closest(value, names).map_or(String::new(), |it| format!("; did you mean `{it}`?"));
+        let known = known.join("`, `");
+        Some(format!("no {key} `{value}` in this experiment, expected one of `{known}`{hint}"))
+    }
+
     /// A sentence if the filter matches nothing in `plan`.
     pub fn misses(&self, plan: &Plan) -> Option<String> {
         if plan.cells.iter().any(|cell| self.matches(plan, cell)) {
             return None;
         }
-        let Self { key, value } = self;
-        let known: Vec<&str> = match *key {
-            "dataset" => plan.datasets.iter().map(|dataset| dataset.name.as_str()).collect(),
-            "method" => plan.methods.iter().map(|method| method.label.as_str()).collect(),
-            key => {
-                let noun = if key == "seed" { "training seed" } else { key };
-                return Some(format!("no {noun} {value} in this experiment, they count from 0"));
-            }
-        };
-        let known = known.join("`, `");
-        Some(format!("no {key} `{value}` in this experiment, expected one of `{known}`"))
+        self.misnames(&plan.experiment).or_else(|| {
+            let noun = if self.key == "seed" { "training seed" } else { self.key };
+            let value = &self.value;
+            Some(format!("no {noun} {value} in this experiment, they count from 0"))
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use ndarray::{Array2, Axis};
 use npsvc::{FitError, Seed, TrainingSet};
 
 use super::PlannedDataset;
+use crate::data::registry;
 use crate::data::{DataError, Dataset, Encoder, Progress, Split, Store, split};
 use crate::event::{Event, Events};
 #[cfg(not(feature = "deep"))]
@@ -18,6 +19,23 @@ use crate::spec::{DatasetSpec, Experiment};
 pub struct Source {
     pub dataset: Arc<Dataset>,
     pub splits: Vec<Split>,
+    /// What looks like a mistake in the data, or makes it unfit for the experiment.
+    pub warnings: Vec<String>,
+}
+
+/// The dataset that `spec` describes, before a part of its samples is taken.
+pub fn load_whole(
+    spec: &DatasetSpec,
+    experiment: &Experiment,
+    store: &Store,
+) -> Result<Dataset, DataError> {
+    let mut spec = spec.clone();
+    match &mut spec {
+        DatasetSpec::Registered { options, .. } => options.subsample = None,
+        DatasetSpec::Files(files) => files.subsample = None,
+    }
+    let source = Source::load(&spec, experiment, store, &|| false, &|_| ())?;
+    Ok(Arc::unwrap_or_clone(source.dataset))
 }
 
 impl Source {
@@ -70,7 +88,14 @@ impl Source {
             return Err(DataError::unfit(&dataset.name, "train", problem));
         }
         let splits = split::splits(&dataset, &experiment.splits, &seed)?;
-        Ok(Self { dataset: Arc::new(dataset), splits })
+        let mut warnings = dataset.warnings.clone();
+        let has_mixed_units = match spec {
+            DatasetSpec::Files(_) => true,
+            DatasetSpec::Registered { name, .. } => registry::find(name)?.manifest.mixed_units,
+        };
+        warnings.extend(dataset.variance_warning().filter(|_| has_mixed_units));
+        warnings.extend(dataset.kernel_warning(&experiment.kernel, experiment.jitter));
+        Ok(Self { dataset: Arc::new(dataset), splits, warnings })
     }
 
     /// The row of the plan.

@@ -22,7 +22,7 @@ pub use former::Former;
 pub(crate) use identity::code_version;
 pub use identity::{earlier_names, planned_cells};
 pub use kept::{Kept, Versions};
-pub use load::Source;
+pub use load::{Source, load_whole};
 pub(crate) use shard::with_shard;
 pub use shard::{Part, Shard, group_count};
 
@@ -32,7 +32,7 @@ use miette::Diagnostic;
 
 use crate::data::{DataError, Store};
 use crate::event::{Event, Events};
-use crate::spec::{Candidates, DatasetSpec, Problem, Spec, SpecError, SpecText};
+use crate::spec::{Candidates, DatasetSpec, Experiment, Problem, Spec, SpecError, SpecText};
 use former::unknown_split;
 use identity::cells;
 
@@ -52,11 +52,12 @@ pub struct Prepared {
 
 /// Loads data and makes the plan, and reports what it is doing to `events`. All that is wrong with the data is
 /// reported at once. Of `formers`, the first is the results folder; the first that knows an absent dataset
-/// supplies its row.
+/// supplies its row. Datasets that are not part of `part` are not read if the plan can do without.
 pub fn prepare(
     spec: &Spec,
     store: &Store,
     formers: &[Former],
+    part: &Part,
     events: Events<'_>,
 ) -> Result<Prepared, SpecError> {
     let experiment = &spec.experiment;
@@ -87,8 +88,7 @@ pub fn prepare(
     };
     let mut problems = Vec::new();
     for (index, dataset) in experiment.datasets.iter().enumerate() {
-        events(Event::Loading(&dataset.name()));
-        if let Err(error) = prepared.add_dataset(dataset, store, formers, events) {
+        if let Err(error) = prepared.add_dataset(dataset, store, formers, part, events) {
             problems.push(data_problem(&spec.text, index, dataset, &error));
         }
     }
@@ -109,6 +109,7 @@ impl Prepared {
         spec: &DatasetSpec,
         store: &Store,
         formers: &[Former],
+        part: &Part,
         events: Events<'_>,
     ) -> Result<(), DataError> {
         let experiment = &self.plan.experiment;
@@ -124,7 +125,19 @@ impl Prepared {
             let is_finished = |cell: &str| formers.iter().any(|former| former.is_finished(cell));
             !cells.iter().all(|cell| is_finished(&cell.cell))
         };
-        let loaded = Source::load(spec, experiment, store, &is_needed, events);
+        let name = spec.name();
+        // The numbers of shards follow from the splits of all datasets. Finished cells that the plan does not know need
+        // the data to stay in it.
+        let is_left_out = part.shard.is_none()
+            && !Filter::keep_dataset(&part.only, &name)
+            && (remembered.is_some()
+                || formers.first().is_none_or(|former| former.finished_of(&name).next().is_none()));
+        let loaded = if is_left_out {
+            Err(DataError::LeftOut { dataset: name.clone() })
+        } else {
+            events(Event::Loading(&name));
+            Source::load(spec, experiment, store, &is_needed, events)
+        };
         let row = match &loaded {
             Ok(source) => {
                 let row = source.row();
@@ -136,17 +149,7 @@ impl Prepared {
                 if error.spares_other_datasets()
                     || (remembered.is_some() && error.is_not_found()) =>
             {
-                remembered.unwrap_or_else(|| {
-                    let has_own_split = spec.has_own_split();
-                    let splits = if has_own_split { 1 } else { experiment.splits.repeats };
-                    PlannedDataset {
-                        name: spec.name(),
-                        unavailable: Some(error.for_the_record()),
-                        own_split: has_own_split.then_some(true),
-                        splits: (0..splits).map(unknown_split).collect(),
-                        ..PlannedDataset::default()
-                    }
-                })
+                remembered.unwrap_or_else(|| unread_row(experiment, spec, error, formers))
             }
             Err(_) => return loaded.map(|_| ()),
         };
@@ -158,6 +161,30 @@ impl Prepared {
     fn cells(&self, rows: &[PlannedDataset], versions: &Versions) -> Vec<PlannedCell> {
         cells(&self.plan.experiment, rows, &self.candidates, versions)
     }
+}
+
+/// The row of a dataset that was not read and that no results folder knows. A run that leaves it out keeps the reason
+/// that the folder gives already.
+fn unread_row(
+    experiment: &Experiment,
+    spec: &DatasetSpec,
+    error: &DataError,
+    formers: &[Former],
+) -> PlannedDataset {
+    let (name, has_own_split) = (spec.name(), spec.has_own_split());
+    let splits = if has_own_split { 1 } else { experiment.splits.repeats };
+    let rows = formers.first().and_then(|former| former.plan.as_ref()).map(|plan| &plan.datasets);
+    let is_same = |row: &&PlannedDataset| {
+        row.name == name && row.unavailable.is_some() && row.splits.len() == splits
+    };
+    let former = rows.into_iter().flatten().find(is_same).filter(|_| error.is_left_out());
+    former.cloned().unwrap_or_else(|| PlannedDataset {
+        name,
+        unavailable: Some(error.for_the_record()),
+        own_split: has_own_split.then_some(true),
+        splits: (0..splits).map(unknown_split).collect(),
+        ..PlannedDataset::default()
+    })
 }
 
 /// What is wrong with the data of dataset `index`, located where the spec names it.

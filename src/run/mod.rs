@@ -3,6 +3,7 @@
 mod description;
 mod embedding;
 mod evaluate;
+mod export;
 mod folder;
 mod fresh;
 mod grid;
@@ -19,6 +20,7 @@ mod status;
 mod worker;
 
 pub use description::{describe as write_plan, wrong_splits};
+pub use export::{INDEX as EXPORT_INDEX, export_splits};
 pub use fresh::{compare, is_set_aside, set_aside, take_set_aside};
 pub use network::require_device;
 pub use refit::{Refit, Refits, expected};

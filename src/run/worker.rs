@@ -16,7 +16,7 @@ use super::job::{Emit, Job, JobEvent, RunContext, Stop, blank, run_job, timestam
 use super::thread_pool;
 use crate::data::Store;
 use crate::error::Error;
-use crate::plan::{Prepared, prepare};
+use crate::plan::{Part, Prepared, prepare};
 use crate::spec::{Experiment, Spec};
 
 /// How to run cells in child processes.
@@ -238,7 +238,8 @@ fn load(experiment: &Experiment, dataset: usize, store: &Store) -> Result<Prepar
     let mut experiment = experiment.clone();
     let spec = experiment.datasets.get(dataset).cloned();
     experiment.datasets = vec![spec.ok_or("there is no such dataset")?];
-    prepare(&Spec::of(experiment)?, store, &[], &|_| ()).map_err(|error| error.to_string())
+    let prepared = prepare(&Spec::of(experiment)?, store, &[], &Part::default(), &|_| ());
+    prepared.map_err(|error| error.to_string())
 }
 
 /// Makes sure that the cells of a job are in this process's plan, which has one dataset only.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::data::Column;
 
 const SOUND: &str = "\
 # yaml-language-server: $schema=../docs/experiment.schema.json
@@ -60,7 +61,7 @@ fn a_sound_spec_becomes_an_experiment() {
     let DatasetSpec::Files(files) = &experiment.datasets[3] else {
         panic!("{:?}", experiment.datasets[3]);
     };
-    assert_eq!(files.label.as_deref(), Some("5"));
+    assert!(matches!(files.label, Some(Column::Position(5))), "{:?}", files.label);
     assert_eq!(experiment.seed, 2024);
     assert_eq!(experiment.protocol, Some(Protocol::Tuned));
     assert!(experiment.select.is_some_and(|select| select.once));

@@ -248,11 +248,12 @@ fn changed_data_is_announced_and_never_mixed() {
     let old_rows = fs::read_to_string(folder.path("results/two/table.csv")).unwrap();
     folder.write("a.csv", table(100.0) + "5,5,p\n");
     let said = ["the data of `a` changed", &former[..12], "this machine has"];
-    // Looking, or running something else, changes nothing.
-    for command in ["run two.yaml --dry-run", "check two.yaml", "run two.yaml --only dataset=b"] {
+    // Looking changes nothing.
+    for command in ["run two.yaml --dry-run", "check two.yaml"] {
         let ended = changes_nothing(&folder, command, 0);
         assert_says(&ended.err, &said);
     }
+    changes_nothing(&folder, "run two.yaml --only dataset=b", 0);
     // The first new cell of the dataset switches its row.
     let ended = folder.run("run two.yaml --only dataset=a --only split=0 --only method=svm");
     assert_eq!(ended.code, 0, "{}", ended.err);

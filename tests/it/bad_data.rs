@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use npsvcpp::data::{DataError, Store, load_files};
+use npsvcpp::data::{Column, DataError, Store, load_files};
 use npsvcpp::spec::FilesSpec;
 
 /// Writes `bytes` as `name` into a fresh folder and loads it; the error with the folder cut off.
@@ -13,24 +13,17 @@ fn refusal(name: &str, bytes: impl AsRef<[u8]>) -> String {
     refusal_with(name, bytes, None)
 }
 
-fn refusal_with(name: &str, bytes: impl AsRef<[u8]>, label: Option<&str>) -> String {
+fn refusal_with(name: &str, bytes: impl AsRef<[u8]>, label: Option<Column>) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join(name), bytes).unwrap();
-    let spec = FilesSpec { label: label.map(str::to_owned), ..files(folder.path(), name) };
+    let spec = FilesSpec { label, ..files(folder.path(), name) };
     let error = load_files(&spec).expect_err("bad data must be refused");
     assert!(!error.is_unavailable(), "bad content is not a missing file");
     within(folder.path(), &error)
 }
 
 fn files(folder: &Path, train: &str) -> FilesSpec {
-    FilesSpec {
-        name: None,
-        train: folder.join(train),
-        test: None,
-        format: None,
-        label: None,
-        subsample: None,
-    }
+    FilesSpec { train: folder.join(train), ..FilesSpec::default() }
 }
 
 fn within(folder: &Path, error: &DataError) -> String {
@@ -39,10 +32,11 @@ fn within(folder: &Path, error: &DataError) -> String {
 }
 
 #[test]
-fn libsvm_indices_start_at_one() {
+fn libsvm_indices_of_registered_data_start_at_one() {
+    let (folder, store) = folder_with("iris", "iris.scale", b"1 1:1\n2 0:5 1:1\n");
     assert_eq!(
-        refusal("a.txt", "1 1:1\n2 0:5 1:1\n"),
-        "a.txt:2:3: found index `0`, expected indices from 1"
+        within(folder.path(), &store.fetch("iris", &mut |_| {}).unwrap_err()),
+        "iris/iris.scale:2:3: found index `0`, expected indices from 1, or `index_base: 0` in the spec"
     );
 }
 
@@ -89,8 +83,8 @@ fn libsvm_indices_do_not_decide_how_much_is_allocated() {
 #[test]
 fn values_are_finite() {
     assert_eq!(
-        refusal("a.txt", "1 1:1\n2 1:nan\n"),
-        "a.txt:2:5: found value `nan`, expected a finite number"
+        refusal("a.txt", "1 1:1\n2 1:inf\n"),
+        "a.txt:2:5: found value `inf`, expected a finite number"
     );
     assert_eq!(
         refusal("a.csv", "1,2,a\n3,inf,b\n"),
@@ -104,7 +98,8 @@ fn values_are_finite() {
     let spec = files(folder.path(), "x.npy");
     assert_eq!(
         within(folder.path(), &load_files(&spec).unwrap_err()),
-        "x.npy, row 2, column 1: found `NaN`, expected a finite number"
+        "x.npy, row 2, column 1: found `NaN`, expected a finite number; leave out the samples or columns with missing \
+         values, or fill them in"
     );
 }
 
@@ -133,7 +128,8 @@ fn csv_rows_are_equally_long() {
 fn csv_fields_are_numbers_and_quotes_close() {
     assert_eq!(
         refusal("a.csv", "w,h,kind\n1,2,a\n1,?,b\n"),
-        "a.csv:3, field 2: found `?`, expected a finite number"
+        "a.csv:3, field 2 (`h`): found `?`, a missing value, expected a number; leave out the samples or columns with \
+         missing values, or fill them in"
     );
     assert_eq!(
         refusal("a.csv", "1,\"2\"x,a\n"),
@@ -148,13 +144,13 @@ fn csv_fields_are_numbers_and_quotes_close() {
 #[test]
 fn csv_label_columns_exist() {
     assert_eq!(
-        refusal_with("a.csv", "width,height,kind\n1,2,a\n", Some("knid")),
+        refusal_with("a.csv", "width,height,kind\n1,2,a\n", Some(Column::Name("knid".into()))),
         "a.csv:1: found no column `knid` (did you mean `kind`?), expected a label column of the \
          header: `width`, `height`, `kind`"
     );
     assert_eq!(
-        refusal_with("a.csv", "1,2,3\n", Some("4")),
-        "a.csv:1: found no column `4`, expected a label column from 1 to 3"
+        refusal_with("a.csv", "7,2,3\n", Some(Column::Position(4))),
+        "a.csv:1: found no column 4, expected a label column from 1 to 3"
     );
 }
 

@@ -162,7 +162,7 @@ fn too_few_samples_or_classes() {
 #[test]
 fn values_that_are_no_numbers() {
     let said = file_refusal("a.csv", "1,2,a\n3,nan,b\n");
-    assert_says(&said, &["a.csv:2, field 2: found `nan`, expected a finite number"]);
+    assert_says(&said, &["a.csv:2, field 2: found `nan`, a missing value, expected a number"]);
     let said = file_refusal("a.txt", "1 1:1\n2 1:2 3:-inf\n");
     assert_says(&said, &["a.txt:2:9: found value `-inf`, expected a finite number"]);
 }
@@ -175,8 +175,6 @@ fn ragged_rows() {
 
 #[test]
 fn libsvm_indices() {
-    let said = file_refusal("a.txt", "1 1:1\n2 0:5\n");
-    assert_says(&said, &["a.txt:2:3: found index `0`, expected indices from 1"]);
     let said = file_refusal("a.txt", "1 1:1\n2 3:5 2:1\n");
     assert_says(&said, &["a.txt:2:7: found index `2` after a higher one", "indices that increase"]);
 }

@@ -424,7 +424,7 @@ fn datasets() {
             (
                 "  - usps: {sample: 2}",
                 &[
-                    "x.yaml:4:12: unknown option `sample` of `usps`, expected one of `subsample`, `evaluate_on`, `encoder`; did you mean `subsample`?",
+                    "x.yaml:4:12: unknown option `sample` of `usps`, expected one of `subsample`, `official_split`, `evaluate_on`, `encoder`; did you mean `subsample`?",
                 ],
             ),
             (
@@ -441,7 +441,7 @@ fn datasets() {
             (
                 "  - files: {train: a, format: cvs, label: 0}",
                 &[
-                    "x.yaml:4:31: unknown value `cvs` for `format` of `files`, expected one of `libsvm`, `csv`, `npy`, `npz`; did you mean `csv`?",
+                    "x.yaml:4:31: unknown value `cvs` for `format` of `files`, expected one of `libsvm`, `csv`, `npy`, `npz`, `parquet`; did you mean `csv`?",
                     "x.yaml:4:43: `label` of `files` is 0, expected a string that is not empty or a whole number of at least 1",
                 ],
             ),

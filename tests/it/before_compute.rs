@@ -42,7 +42,7 @@ fn all_bad_files_are_reported_at_once() {
     let lines: Vec<&str> = run.err.lines().collect();
     let expected = [
         "bad.yaml:3:32: failed to read gone.txt: ",
-        "bad.yaml:5:31: odd.csv:3, field 1: found `x`, expected a finite number",
+        "bad.yaml:5:31: odd.csv:3, field 1: found `x`, expected a finite number; encode text as numbers, or leave",
         "bad.yaml:6:47: failed to read away.txt: ",
         "bad.yaml:7:32: own.txt: found `label: species`, expected no `label`",
     ];

@@ -78,11 +78,11 @@ fn help_lists_what_there_is_and_nothing_else() {
     assert_eq!(help.code, 0);
     let commands = listed(&help.out, "Commands:");
     let expected = [
-        "run", "render", "check", "status", "audit", "submit", "merge", "list", "data", "schema",
-        "help",
+        "run", "render", "check", "status", "audit", "submit", "merge", "list", "data", "splits",
+        "schema", "help",
     ];
     assert_eq!(commands, expected);
-    for command in &expected[..9] {
+    for command in &expected[..10] {
         let help = folder.run(&format!("{command} --help"));
         assert_eq!(help.code, 0, "{command}");
     }

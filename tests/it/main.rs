@@ -36,7 +36,9 @@ mod isolate;
 mod killed;
 mod limits;
 mod memory;
+mod only;
 mod outputs;
+mod own_files;
 mod program;
 mod published;
 mod quickstart;
@@ -50,6 +52,7 @@ mod resume;
 mod shard;
 #[cfg(unix)]
 mod slurm;
+mod splits;
 mod statistics;
 mod support;
 mod svm_reference;

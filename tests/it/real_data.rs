@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use crate::program::Folder;
-use npsvcpp::data::Store;
+use npsvcpp::data::{Store, registry};
 use npsvcpp::ledger::Status;
 
 fn data() -> PathBuf {
@@ -28,6 +28,25 @@ fn the_papers_data_has_its_shape() {
         let dataset = store.verify(name).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!((dataset.x.dim(), dataset.classes.len()), (shape, classes), "{name}");
     }
+}
+
+/// All files of the LIBSVM site that are there are known copies, with the shapes and hashes of the list.
+#[test]
+#[ignore = "needs NPSVCPP_DATA with datasets of the LIBSVM site"]
+fn files_of_the_libsvm_site_are_known_copies() {
+    let store = Store::in_folder(data(), true);
+    let mut verified = 0;
+    for entry in registry::all().iter().filter(|entry| store.find_files(entry).is_some()) {
+        let manifest = &entry.manifest;
+        if manifest.homepage.contains("libsvmtools") {
+            let name = &manifest.name;
+            let dataset = store.verify(name).unwrap_or_else(|error| panic!("{error}"));
+            let is_unknown = |note: &String| note.contains("none of the copies known");
+            assert!(!dataset.notes.iter().any(is_unknown), "{name}: {:?}", dataset.notes);
+            verified += 1;
+        }
+    }
+    assert!(verified > 0, "NPSVCPP_DATA has none of these datasets");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use npsvcpp::data::Store;
 use npsvcpp::ledger::Plan;
-use npsvcpp::plan::{self, Prepared};
+use npsvcpp::plan::{self, Part, Prepared};
 use npsvcpp::spec;
 
 use crate::finished::assert_says;
@@ -99,7 +99,9 @@ fn an_estimate_depends_on_the_threads_of_the_job_only() {
     let text = "name: x\ndatasets: [optdigits: {subsample: 500}]\nmethods: [svm]\n";
     let spec = spec::parse(text, "x.yaml").unwrap();
     let store = Store::new(None, true).for_plan();
-    let Ok(prepared) = plan::prepare(&spec, &store, &[], &|_| ()) else { panic!("a sound spec") };
+    let Ok(prepared) = plan::prepare(&spec, &store, &[], &Part::default(), &|_| ()) else {
+        panic!("a sound spec")
+    };
     let prepared: &Prepared = &prepared;
     let estimate = |asking: usize, threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(asking).build().unwrap();
@@ -136,7 +138,6 @@ fn a_worker_that_never_begins_is_stopped() {
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
-    use npsvcpp::plan::Part;
     use npsvcpp::run::{self, Isolation, RunOptions};
 
     let folder = Folder::new();
@@ -147,7 +148,9 @@ fn a_worker_that_never_begins_is_stopped() {
                 methods: [lstwsvm, gepsvm]\n";
     let spec = spec::parse(text, "x.yaml").unwrap();
     let store = Store::new(None, true);
-    let Ok(prepared) = plan::prepare(&spec, &store, &[], &|_| ()) else { panic!("a sound spec") };
+    let Ok(prepared) = plan::prepare(&spec, &store, &[], &Part::default(), &|_| ()) else {
+        panic!("a sound spec")
+    };
     let loading = Duration::from_millis(300);
     let options = RunOptions {
         out: folder.path("out"),

@@ -76,6 +76,11 @@ impl Cholesky {
         Ok(Self::new(shifted, par)?.into_inverse())
     }
 
+    /// The smallest pivot, `min_i L_ii^2`.
+    pub(crate) fn smallest_pivot(&self) -> f64 {
+        (0..self.l.nrows()).map(|i| self.l[(i, i)].powi(2)).fold(f64::INFINITY, f64::min)
+    }
+
     /// The same factor, but each solve uses one thread: for threads that solve in parallel.
     pub(crate) fn sequential(self) -> Self {
         Self { par: Par::Seq, ..self }

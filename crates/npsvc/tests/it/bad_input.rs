@@ -166,8 +166,11 @@ fn kernels_and_storages_are_checked() {
         (fixed(0.0), "`width` is 0, expected a number above 0"),
         (fixed(f64::NAN), "`width` is NaN, expected a number above 0"),
         (polynomial(21, 1.0, 1.0), "`degree` is 21, expected a number from 1 to 20"),
-        (polynomial(2, f64::INFINITY, 1.0), "`offset` is inf, expected a finite number"),
-        (polynomial(2, 1.0, f64::NAN), "`scale` is NaN, expected a finite number"),
+        (polynomial(2, f64::INFINITY, 1.0), "`offset` is inf, expected a number of at least 0"),
+        (polynomial(2, -200.0, 1.0), "`offset` is -200, expected a number of at least 0"),
+        (polynomial(2, 1.0, -0.01), "`scale` is -0.01, expected a number above 0"),
+        (polynomial(2, 1.0, 0.0), "`scale` is 0, expected a number above 0"),
+        (polynomial(2, 1.0, f64::NAN), "`scale` is NaN, expected a number above 0"),
     ] {
         let expected = format!("bad kernel: {expected}");
         let new = TrainingSet::new(four(), vec![0, 0, 1, 1], &kernel);

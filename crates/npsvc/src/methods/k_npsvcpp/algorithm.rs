@@ -15,7 +15,7 @@ use super::{KNpsvcpp, Start};
 use crate::algebra::{
     Matrix, add_product, add_scaled, column, column_mut, columns, inner, product, quadratic_form,
 };
-use crate::method::Iteration;
+use crate::method::{Iteration, Variables};
 use crate::methods::duals::{Duals, column_sums};
 use crate::model::{KernelMachine, Representation};
 use crate::solve::simplex;
@@ -78,7 +78,8 @@ fn iterate(
         largest = largest.max(theta.u.smallest_c());
         let (row, next_tau, is_tau_solved) = algorithm.tau_step(trace.len(), &theta, tau);
         tau = next_tau;
-        if !row.primal.is_finite() {
+        // The largest objective ignores NaN, the weighted sum does not.
+        if !row.primal.is_finite() || !row.dual.is_finite() {
             return Err(FitError::NotFinite);
         }
         frame = replay.next_frame(&theta, &tau, || algorithm.gradient_step(&theta, &tau));
@@ -91,6 +92,7 @@ fn iterate(
         if let (Some(on_iteration), Some(row)) = (&mut options.on_iteration, trace.last()) {
             on_iteration(&Iteration {
                 row,
+                variables: theta.variables(),
                 machine: &|| algorithm.machine(&theta, &frame),
                 set,
                 par: algorithm.par,
@@ -129,6 +131,11 @@ pub(super) struct Theta {
 }
 
 impl Theta {
+    fn variables(&self) -> Variables<'_> {
+        let (coefficients, frame) = (self.u.b.as_ref(), self.frame.at.as_ref());
+        Variables { coefficients, frame, v: self.v.as_ref() }
+    }
+
     /// `|v_l|^2`.
     fn squared_v(&self, l: usize) -> f64 {
         let v = column(self.v.as_ref(), l);
@@ -145,6 +152,7 @@ impl Theta {
 
 struct Algorithm<'a> {
     parameters: &'a KNpsvcpp,
+    set: &'a TrainingSet,
     k: Matrix<'a>,
     /// `|K|_F`.
     k_norm: f64,
@@ -165,6 +173,7 @@ impl<'a> Algorithm<'a> {
         let (k, par) = (u_step.duals.k, u_step.duals.par);
         Self {
             parameters,
+            set,
             k,
             k_norm: k.norm(),
             par,
@@ -270,7 +279,7 @@ impl<'a> Algorithm<'a> {
             tau_star,
             manifold: theta.manifold.value,
         };
-        (row, next, certificate.converged())
+        (row, next, certificate.termination == Termination::Solved)
     }
 
     /// `polar(P - step sum_l tau_l grad_l)`.
@@ -311,7 +320,8 @@ impl<'a> Algorithm<'a> {
         let pu = product(frame.atk.as_ref(), theta.u.b.as_ref(), self.par);
         let norm = |l| (theta.squared_w(l, &pu) + theta.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        self.parameters.common().machine(theta.u.b.clone(), norms)
+        let (b, f) = (theta.u.b.clone(), theta.u.f.as_ref());
+        self.parameters.common().machine(self.set, b, f, norms)
     }
 }
 

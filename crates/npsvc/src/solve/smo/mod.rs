@@ -84,8 +84,9 @@ pub struct Solution {
     pub beta: Vec<f64>,
     /// The bias `b`.
     pub offset: f64,
-    /// The certificate; `iterations` counts steps. [`Termination::Stalled`] means that rounding
-    /// prevents the solver from reaching the tolerance.
+    /// The certificate; `iterations` counts steps. If rounding prevents the solver from reaching the
+    /// tolerance, the violation decides between [`Termination::AlmostSolved`] and
+    /// [`Termination::Stalled`].
     pub certificate: Certificate,
 }
 

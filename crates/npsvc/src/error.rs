@@ -152,9 +152,9 @@ pub enum FitError {
         /// Row of a sample. If it is equal to `i`, then `k(i, i)` is negative.
         j: usize,
     },
-    /// The hyperplane of a class is zero everywhere, so its distance to a sample means nothing.
+    /// The hyperplane of a class is zero up to rounding, so its distance to a sample means nothing.
     #[error(
-        "the hyperplane of class {class} is zero everywhere; the kernel does not distinguish its samples"
+        "the hyperplane of class {class} is zero up to rounding; scale the features, or raise `c`"
     )]
     ZeroHyperplane {
         /// The class.

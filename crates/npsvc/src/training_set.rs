@@ -435,11 +435,11 @@ impl TrainingSet {
                     (k.is_all_finite(), (0..k.nrows()).map(|i| k[(i, i)]).collect())
                 }
             };
-            if !is_finite {
-                return Err(FitError::KernelNotFinite);
-            }
             if let Some(i) = diagonal.iter().position(|&value| value < 0.0) {
                 return Err(FitError::KernelIndefinite { i, j: i });
+            }
+            if !is_finite {
+                return Err(FitError::KernelNotFinite);
             }
             let has_factor = self.factor().is_some();
             let pair = if has_factor { None } else { indefinite_pair(self.full_matrix()) };
@@ -496,4 +496,44 @@ fn require_labels(y: &[usize], classes: usize) -> Result<(), DataError> {
 pub(crate) fn require_finite(x: ArrayView2<'_, f64>) -> Result<(), DataError> {
     let bad = x.indexed_iter().find(|(_, value)| !value.is_finite());
     bad.map_or(Ok(()), |((row, column), &value)| Err(DataError::NotFinite { row, column, value }))
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    /// Public constructors refuse the parameters of such a kernel.
+    fn with_polynomial(x: Array2<f64>, offset: f64, scale: f64) -> TrainingSet {
+        let y = (0..x.nrows()).collect();
+        let set = TrainingSet::new(x, y, &Kernel::Linear).unwrap();
+        TrainingSet { kernel: FittedKernel::Polynomial { degree: 1, offset, scale }, ..set }
+    }
+
+    #[test]
+    fn a_pair_of_samples_shows_an_indefinite_kernel() {
+        let x = array![[1.0], [2.0], [3.0]];
+        // [[0, 1, 2], [1, 3, 5], [2, 5, 8]]
+        let error = with_polynomial(x.clone(), -1.0, 1.0).require_definite_kernel();
+        assert_eq!(error, Err(FitError::KernelIndefinite { i: 1, j: 0 }));
+        for storage in [Storage::default(), Storage::Pivoted { rank: None, tolerance: 0.0 }] {
+            let set = with_polynomial(x.clone(), 0.0, -1.0).with_storage(storage).unwrap();
+            let error = set.require_definite_kernel();
+            assert_eq!(error, Err(FitError::KernelIndefinite { i: 0, j: 0 }), "{storage:?}");
+        }
+        assert_eq!(with_polynomial(x, 1.0, 1.0).require_definite_kernel(), Ok(()));
+    }
+
+    #[test]
+    fn the_smallest_pivot_is_not_positive_if_the_matrix_is_not_definite() {
+        let pivot = |x: Array2<f64>, offset| {
+            let set = with_polynomial(x, offset, 1.0);
+            set.with_storage(Storage::Full { jitter: 0.0 }).unwrap().smallest_pivot()
+        };
+        assert_eq!(pivot(array![[2.0], [2.0]], 0.0), 0.0);
+        // [[0, 1], [1, 3]] and [[2, 4], [4, 7]]
+        assert_eq!(pivot(array![[1.0], [2.0]], -1.0), 0.0);
+        assert!((pivot(array![[2.0], [3.0]], -2.0) + 1.0).abs() < 1e-12);
+    }
 }

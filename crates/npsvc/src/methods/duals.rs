@@ -89,9 +89,11 @@ impl CommonParameters {
         if !coefficients.is_all_finite() || !norms.iter().all(|norm| norm.is_finite()) {
             return Err(FitError::NotFinite);
         }
+        let k = set.matrix(self.bias);
+        let lengths: Vec<f64> = (0..k.n()).map(|i| k.diagonal(i).sqrt()).collect();
         let is_zero = |&class: &usize| {
             let (b, f) = (column(coefficients.as_ref(), class), column(values, class));
-            norms[class] <= 0.0 || is_zero_function(b, f, set.jitter())
+            norms[class] <= 0.0 || is_zero_function(b, f, &lengths, set.jitter())
         };
         if let Some(class) = (0..norms.len()).find(is_zero) {
             return Err(FitError::ZeroHyperplane { class });
@@ -102,11 +104,14 @@ impl CommonParameters {
     }
 }
 
-/// Whether the function with coefficients `b` and `values` on the training samples has no length. The
-/// jitter is part of these values, but not of the function anywhere else.
-fn is_zero_function(b: &[f64], values: &[f64], jitter: f64) -> bool {
-    let part = |(b, f): (&f64, &f64)| b * (f - jitter * b);
-    b.iter().zip(values).map(part).sum::<f64>() <= 0.0
+/// Whether the function with coefficients `b` and `values` on the training samples is zero up to rounding:
+/// its norm, next to the norms of its summands (`lengths` are those of the samples), or all its values.
+/// The jitter is part of these values, but not of the function anywhere else.
+fn is_zero_function(b: &[f64], values: &[f64], lengths: &[f64], jitter: f64) -> bool {
+    let rounding = f64::EPSILON * b.len() as f64;
+    let size: f64 = b.iter().zip(lengths).map(|(b, length)| b.abs() * length).sum();
+    let is_jitter = |(b, f): (&f64, &f64)| (f - jitter * b).abs() <= 8.0 * f64::EPSILON * f.abs();
+    inner(b, values) <= rounding * size * size || b.iter().zip(values).all(is_jitter)
 }
 
 /// The sum of each column if `bias`, otherwise zeros: what a constant feature adds to a function.

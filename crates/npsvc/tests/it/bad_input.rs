@@ -238,3 +238,37 @@ fn kernel_values_of_another_set_are_refused() {
     assert_eq!(model.predict_from(&cross).unwrap_err(), DataError::OtherSet);
     assert_eq!(model.decision_from(&cross).unwrap_err(), DataError::OtherSet);
 }
+
+/// The hyperplane of class 0 needs to be far from zero at samples where the linear kernel is zero.
+#[test]
+fn a_zero_hyperplane_is_refused() {
+    let x = array![[1.0, 2.0], [2.0, 1.0], [0.0, 0.0], [0.0, 0.0]];
+    let set = |x: Array2<f64>| TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::Linear).unwrap();
+    for storage in [npsvc::Storage::default(), pivoted(None, 0.0)] {
+        for name in ["twsvm", "npsvm", "pintwsvm", "lstwsvm", "ctwsvm", "gepsvm"] {
+            let set = set(x.clone()).with_storage(storage).unwrap();
+            let model = method(name, &json!({})).fit(&set, FitOptions::default());
+            assert_eq!(model.err(), Some(FitError::ZeroHyperplane { class: 0 }), "{name}");
+        }
+    }
+    for entry in methods().iter().filter(|entry| entry.is_nonparallel()) {
+        for mut params in entry.schemes() {
+            entry.set_dimensions(&mut params, 1);
+            let error = refused(entry, &params, &set(Array2::zeros((4, 2))));
+            assert!(error.contains("is zero up to rounding"), "{} {params}: {error}", entry.name);
+        }
+    }
+}
+
+/// Kernel values and coefficients are finite, but their products are not.
+#[test]
+fn decisions_that_overflow_are_refused() {
+    let x = array![[1e-100, 0.0], [0.0, 1e-100], [2e-100, 1e-100]];
+    let set = TrainingSet::new(x, vec![0, 1, 0], &Kernel::Linear).unwrap();
+    let set = set.with_storage(npsvc::Storage::Full { jitter: 0.0 }).unwrap();
+    let model = Svm { c: 1e300, ..Svm::default() }.fit(&set, FitOptions::default()).unwrap();
+    let rows = array![[0.0, 0.0], [1e220, -1e220]];
+    let expected = DataError::DecisionNotFinite { row: 1 };
+    assert_eq!(model.predict(rows.view()), Err(expected.clone()));
+    assert_eq!(model.decision(rows.view()), Err(expected));
+}

@@ -24,6 +24,8 @@ use crate::{Certificate, FitError, FitOptions, Termination, TraceRow, Trained, T
 
 /// Accuracy of the tau-step, which is cheap.
 const TAU_TOLERANCE: f64 = 1e-12;
+/// Smallest share of the objective that counts as lost to rounding.
+const SMALLEST_LOSS: f64 = 1e-6;
 
 /// Trains from `start`. In a chain, iterations and fits that an earlier fit already computed are reused.
 pub(super) fn train(
@@ -103,10 +105,12 @@ fn iterate(
     let (Some(theta), Some(row)) = (last, trace.last()) else {
         return Err(FitError::NotFinite);
     };
-    let certificate = Certificate {
-        termination: Termination::solved_or(Termination::IterationLimit, converged),
-        ..row.certificate()
+    let termination = if algorithm.has_lost_digits(&theta) {
+        Termination::NumericalError
+    } else {
+        Termination::solved_or(Termination::IterationLimit, converged)
     };
+    let certificate = Certificate { termination, ..row.certificate() };
     let machine = algorithm.machine(&theta, &frame)?;
     let frame = frame.at.transpose().to_owned();
     // A constant feature adds the sums of the frame's columns.
@@ -142,9 +146,9 @@ impl Theta {
         inner(v, v)
     }
 
-    /// `|w_l|^2 = |u_l - P v_l|^2`.
-    fn squared_w(&self, l: usize, pu: &Mat<f64>) -> f64 {
-        let u = inner(column(self.u.b.as_ref(), l), column(self.u.f.as_ref(), l));
+    /// `|w_l|^2 = |u_l - P v_l|^2`, where `f` are the values of `u_l`.
+    fn squared_w(&self, l: usize, f: &[f64], pu: &Mat<f64>) -> f64 {
+        let u = inner(column(self.u.b.as_ref(), l), f);
         let cross = inner(column(self.v.as_ref(), l), column(pu.as_ref(), l));
         (u - 2.0 * cross + self.squared_v(l)).max(0.0)
     }
@@ -199,7 +203,7 @@ impl<'a> Algorithm<'a> {
         let pu = product(frame.atk.as_ref(), u.b.as_ref(), self.par);
         let mut theta =
             Theta { frame, v, u, pu, manifold, objectives: Vec::new(), gradient_gram: Mat::new() };
-        theta.objectives = (0..self.classes).map(|l| self.objective(&theta, l)).collect();
+        theta.objectives = self.objectives(&theta, theta.u.f.as_ref());
         theta.gradient_gram = self.gradient_gram(&theta);
         theta
     }
@@ -221,18 +225,32 @@ impl<'a> Algorithm<'a> {
         })
     }
 
+    /// `J_l` of all classes, where `f` are the values of the hyperplanes.
+    fn objectives(&self, theta: &Theta, f: MatRef<'_, f64>) -> Vec<f64> {
+        (0..self.classes).map(|l| self.objective(theta, column(f, l), l)).collect()
+    }
+
+    /// Whether the objectives are off by more than the tolerance because the values of the hyperplanes,
+    /// which follow from linear systems, are not those of their coefficients.
+    fn has_lost_digits(&self, theta: &Theta) -> bool {
+        let values = self.k.times(theta.u.b.as_ref(), self.par);
+        let again = self.objectives(theta, values.as_ref());
+        let limit = self.parameters.tolerance.max(SMALLEST_LOSS);
+        again.iter().zip(&theta.objectives).any(|(again, j)| (again - j).abs() > limit * j.abs())
+    }
+
     /// `J_l`.
-    fn objective(&self, theta: &Theta, l: usize) -> f64 {
+    fn objective(&self, theta: &Theta, f: &[f64], l: usize) -> f64 {
         let KNpsvcpp { c, r1, r2, .. } = *self.parameters;
         let (mut similar, mut dissimilar) = (0.0, 0.0);
-        for (i, &f) in column(theta.u.f.as_ref(), l).iter().enumerate() {
+        for (i, &f) in f.iter().enumerate() {
             if self.u_step.duals.is_similar(i, l) {
                 similar += f * f;
             } else {
                 dissimilar += (1.0 - f).max(0.0);
             }
         }
-        let (w, v) = (theta.squared_w(l, &theta.pu), theta.squared_v(l));
+        let (w, v) = (theta.squared_w(l, f, &theta.pu), theta.squared_v(l));
         0.5 * similar + c * dissimilar + 0.5 * r1 * w + 0.5 * r2 * v + theta.manifold.value
     }
 
@@ -318,10 +336,10 @@ impl<'a> Algorithm<'a> {
     /// Distances are measured with `sqrt(|w_l|^2 + |v_l|^2)`.
     fn machine(&self, theta: &Theta, frame: &Frame) -> Result<KernelMachine, FitError> {
         let pu = product(frame.atk.as_ref(), theta.u.b.as_ref(), self.par);
-        let norm = |l| (theta.squared_w(l, &pu) + theta.squared_v(l)).sqrt();
+        let f = theta.u.f.as_ref();
+        let norm = |l| (theta.squared_w(l, column(f, l), &pu) + theta.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        let (b, f) = (theta.u.b.clone(), theta.u.f.as_ref());
-        self.parameters.common().machine(self.set, b, f, norms)
+        self.parameters.common().machine(self.set, theta.u.b.clone(), f, norms)
     }
 }
 

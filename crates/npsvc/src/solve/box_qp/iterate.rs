@@ -67,9 +67,10 @@ impl Settings {
 }
 
 /// The certificate of `x` with `y = Q x`: the duality gap as a sum of Fenchel-Young terms. If the gap
-/// is too large, the termination is [`Termination::IterationLimit`]. If `-x^T y` is larger than
-/// the accepted gap, `Q` is not positive semidefinite. Then the dual objective bounds nothing, and the
-/// termination is [`Termination::NumericalError`].
+/// is too large, the termination is [`Termination::IterationLimit`].
+///
+/// The termination is [`Termination::NumericalError`] if the dual objective bounds nothing: outside of
+/// the box, or if `-x^T y` is larger than the accepted gap, because then `Q` is not positive semidefinite.
 ///
 /// ```
 /// use npsvc::solve::box_qp::{Settings, Term, certify};
@@ -80,13 +81,15 @@ impl Settings {
 /// // The minimum of -x^2/2 - x has no certificate.
 /// let indefinite = certify(&[Term::hinge(1.0)], &[1.0], &[-1.0], Settings::default());
 /// assert_eq!(indefinite.termination, npsvc::Termination::NumericalError);
+/// let outside = certify(&[Term::hinge(1.0)], &[2.0], &[2.0], Settings::default());
+/// assert_eq!((outside.dual, outside.converged()), (f64::NEG_INFINITY, false));
 /// ```
 pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Certificate {
     let quadratic = inner(x, y);
     let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
     for (term, (&x, &y)) in terms.iter().zip(x.iter().zip(y)) {
         let (value, conjugate) = (term.value(x), term.conjugate(-y));
-        dual -= value;
+        dual -= if term.allows(x) { value } else { f64::INFINITY };
         primal += conjugate;
         // Each summand is non-negative by the Fenchel-Young inequality, except for rounding.
         gap += (value + conjugate + x * y).max(0.0);

@@ -36,6 +36,9 @@ use crate::model::{KernelMachine, Rule};
 use crate::solve::box_qp::{self, BoxQp, Settings, Solution, Term};
 use crate::{Certificate, FitError, FitOptions, Scheme, Termination, Trained, TrainingSet, plain};
 
+/// Rounding of function values that come from the jitter only.
+const JITTER_ROUNDING: f64 = 1e-12;
+
 /// The parameters that every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CommonParameters {
@@ -110,7 +113,7 @@ impl CommonParameters {
 fn is_zero_function(b: &[f64], values: &[f64], lengths: &[f64], jitter: f64) -> bool {
     let rounding = f64::EPSILON * b.len() as f64;
     let size: f64 = b.iter().zip(lengths).map(|(b, length)| b.abs() * length).sum();
-    let is_jitter = |(b, f): (&f64, &f64)| (f - jitter * b).abs() <= 8.0 * f64::EPSILON * f.abs();
+    let is_jitter = |(b, f): (&f64, &f64)| (f - jitter * b).abs() <= JITTER_ROUNDING * f.abs();
     inner(b, values) <= rounding * size * size || b.iter().zip(values).all(is_jitter)
 }
 

@@ -95,7 +95,7 @@ fn iterate(
             on_iteration(&Iteration {
                 row,
                 variables: theta.variables(),
-                machine: &|| algorithm.machine(&theta, &frame),
+                machine: &|| algorithm.machine(&theta, &frame, theta.u.f.as_ref()),
                 set,
                 par: algorithm.par,
             });
@@ -105,13 +105,14 @@ fn iterate(
     let (Some(theta), Some(row)) = (last, trace.last()) else {
         return Err(FitError::NotFinite);
     };
-    let termination = if algorithm.has_lost_digits(&theta) {
+    let values = algorithm.k.times(theta.u.b.as_ref(), algorithm.par);
+    let termination = if algorithm.has_lost_digits(&theta, values.as_ref()) {
         Termination::NumericalError
     } else {
         Termination::solved_or(Termination::IterationLimit, converged)
     };
     let certificate = Certificate { termination, ..row.certificate() };
-    let machine = algorithm.machine(&theta, &frame)?;
+    let machine = algorithm.machine(&theta, &frame, values.as_ref())?;
     let frame = frame.at.transpose().to_owned();
     // A constant feature adds the sums of the frame's columns.
     let offsets = column_sums(frame.as_ref(), parameters.bias);
@@ -230,11 +231,10 @@ impl<'a> Algorithm<'a> {
         (0..self.classes).map(|l| self.objective(theta, column(f, l), l)).collect()
     }
 
-    /// Whether the objectives are off by more than the tolerance because the values of the hyperplanes,
-    /// which follow from linear systems, are not those of their coefficients.
-    fn has_lost_digits(&self, theta: &Theta) -> bool {
-        let values = self.k.times(theta.u.b.as_ref(), self.par);
-        let again = self.objectives(theta, values.as_ref());
+    /// Whether the objectives are off by more than the tolerance. They use values of the hyperplanes that
+    /// follow from linear systems; `values` are those of the coefficients.
+    fn has_lost_digits(&self, theta: &Theta, values: MatRef<'_, f64>) -> bool {
+        let again = self.objectives(theta, values);
         let limit = self.parameters.tolerance.max(SMALLEST_LOSS);
         again.iter().zip(&theta.objectives).any(|(again, j)| (again - j).abs() > limit * j.abs())
     }
@@ -333,13 +333,18 @@ impl<'a> Algorithm<'a> {
         f64::EPSILON * self.k_norm * frame.largest_coefficients()
     }
 
-    /// Distances are measured with `sqrt(|w_l|^2 + |v_l|^2)`.
-    fn machine(&self, theta: &Theta, frame: &Frame) -> Result<KernelMachine, FitError> {
+    /// Distances are measured with `sqrt(|w_l|^2 + |v_l|^2)`. `values` are those of the hyperplanes.
+    fn machine(
+        &self,
+        theta: &Theta,
+        frame: &Frame,
+        values: MatRef<'_, f64>,
+    ) -> Result<KernelMachine, FitError> {
         let pu = product(frame.atk.as_ref(), theta.u.b.as_ref(), self.par);
         let f = theta.u.f.as_ref();
         let norm = |l| (theta.squared_w(l, column(f, l), &pu) + theta.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        self.parameters.common().machine(self.set, theta.u.b.clone(), f, norms)
+        self.parameters.common().machine(self.set, theta.u.b.clone(), values, norms)
     }
 }
 

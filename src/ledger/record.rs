@@ -84,6 +84,10 @@ pub struct Record {
     pub factor_rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor_error: Option<f64>,
+    /// Smallest pivot of a factorisation of the kernel matrix: evidence that the matrix is positive definite. Left out
+    /// if the matrix is large and not factored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_pivot: Option<f64>,
     /// What the choice of parameters took in this cell: 0 if there was none, or another split's was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_seconds: Option<f64>,

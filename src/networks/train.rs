@@ -271,7 +271,10 @@ fn trained(network: &TrainedNetwork) -> impl Iterator<Item = (Part, String, &Ten
 fn certificate(trace: &[TraceRow]) -> Certificate {
     let (primal, dual) = trace.last().map_or((0.0, 0.0), |row| (row.primal, row.dual));
     // The rule of a training is its number of epochs.
-    let termination = Termination::EpochsDone;
+    let termination = match (primal - dual).is_finite() {
+        true => Termination::EpochsDone,
+        false => Termination::NumericalError,
+    };
     Certificate { primal, dual, gap: primal - dual, iterations: trace.len(), termination }
 }
 

@@ -19,6 +19,9 @@ use crate::plan::Prepared;
 use crate::spec::{Recording, SelectOn};
 use crate::{memory, wording};
 
+/// With more samples, no factor of a full kernel matrix is made for its smallest pivot alone.
+const MOST_FACTORED: usize = 4000;
+
 /// The open cells of one split of a dataset, which share a kernel matrix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Job {
@@ -151,6 +154,8 @@ impl Runner<'_> {
             let factor = kernel.set.factor();
             record.factor_rank = factor.map(PivotedFactor::rank);
             record.factor_error = factor.map(PivotedFactor::error);
+            let is_cheap = factor.is_some() || kernel.set.shape().n <= MOST_FACTORED;
+            record.smallest_pivot = is_cheap.then(|| kernel.set.smallest_pivot());
         }
         // Only the first split is recorded.
         let wanted = &prepared.plan.experiment.record;

@@ -47,14 +47,14 @@ pub struct Certificate {
 pub enum Termination {
     /// The stopping rule is met.
     Solved,
-    /// A weaker stopping rule is met, and rounding prevents further progress.
+    /// No step improves the objective beyond rounding, and the gap is at most ten times the tolerance.
     AlmostSolved,
     /// All epochs of a network are done. There is no stopping rule to meet.
     EpochsDone,
     /// The iteration limit was reached before the stopping rule was met.
     #[default]
     IterationLimit,
-    /// No step improves the objective beyond rounding, but the stopping rule is not met.
+    /// No step improves the objective beyond rounding, and the gap is larger than that.
     Stalled,
     /// The input holds, or leads to, numbers that are not finite.
     NumericalError,
@@ -78,6 +78,19 @@ impl Termination {
     /// `Solved` if the stopping rule `is_met`.
     pub(crate) fn solved_or(otherwise: Self, is_met: bool) -> Self {
         if is_met { Self::Solved } else { otherwise }
+    }
+
+    /// Why a solver stopped that has found no step that improves the objective. The stopping rule
+    /// accepts a gap of `tolerance`.
+    pub(crate) fn without_progress(gap: f64, tolerance: f64) -> Self {
+        const ALMOST: f64 = 10.0;
+        if gap <= tolerance {
+            Self::Solved
+        } else if gap <= ALMOST * tolerance {
+            Self::AlmostSolved
+        } else {
+            Self::Stalled
+        }
     }
 }
 
@@ -109,7 +122,8 @@ impl Certificate {
     /// assert_eq!([twice.primal, twice.dual, twice.gap], [6.0, 4.0, 2.0]);
     /// ```
     pub fn scaled(self, scale: f64) -> Self {
-        Self { primal: scale * self.primal, dual: scale * self.dual, gap: scale * self.gap, ..self }
+        let numbers = [self.primal, self.dual, self.gap].map(|number| scale * number);
+        Self::new(numbers, self.iterations, self.termination)
     }
 
     /// The certificate of several independent problems: sums, and the worst termination.
@@ -123,12 +137,10 @@ impl Certificate {
     /// ```
     pub fn total(parts: impl IntoIterator<Item = Self>) -> Self {
         let zero = Self { termination: Termination::Solved, ..Self::default() };
-        parts.into_iter().fold(zero, |sum, part| Self {
-            primal: sum.primal + part.primal,
-            dual: sum.dual + part.dual,
-            gap: sum.gap + part.gap,
-            iterations: sum.iterations + part.iterations,
-            termination: sum.termination.max(part.termination),
+        parts.into_iter().fold(zero, |sum, part| {
+            let numbers = [sum.primal + part.primal, sum.dual + part.dual, sum.gap + part.gap];
+            let iterations = sum.iterations + part.iterations;
+            Self::new(numbers, iterations, sum.termination.max(part.termination))
         })
     }
 }
@@ -162,5 +174,20 @@ mod tests {
             let certificate = Certificate::new([1.0, number, 0.0], 1, Termination::Solved);
             assert_eq!(certificate.termination, Termination::NumericalError);
         }
+    }
+
+    #[test]
+    fn sums_and_multiples_that_overflow_do_not_converge() {
+        let termination = Termination::Solved;
+        let large = Certificate { primal: f64::MAX, termination, ..Certificate::default() };
+        assert!(large.converged() && !large.scaled(2.0).converged());
+        assert!(!Certificate::total([large, large]).converged());
+    }
+
+    #[test]
+    fn without_progress_the_gap_decides() {
+        let ends = [1.0, 10.0, 10.1, f64::NAN].map(|gap| Termination::without_progress(gap, 1.0));
+        let (almost, stalled) = (Termination::AlmostSolved, Termination::Stalled);
+        assert_eq!(ends, [Termination::Solved, almost, stalled, stalled]);
     }
 }

@@ -107,6 +107,12 @@ pub enum DataError {
     /// A kernel value between rows and training samples is NaN or infinite.
     #[error("the kernel of the rows has a value that is not finite; scale the features down")]
     KernelNotFinite,
+    /// The decision values of a row are NaN or infinite, so no class can be chosen.
+    #[error("the decision values of row {row} are not finite; scale the features down")]
+    DecisionNotFinite {
+        /// Row, from 0.
+        row: usize,
+    },
     /// Kernel values come from another training set than the model.
     #[error("the kernel values are not those of the training set that the model was fitted on")]
     OtherSet,
@@ -136,6 +142,24 @@ pub enum FitError {
     /// The kernel matrix contains NaN or infinity.
     #[error("the kernel matrix contains a value that is not finite; scale the features down")]
     KernelNotFinite,
+    /// The kernel matrix is not positive semidefinite, by far more than rounding.
+    #[error(
+        "the kernel matrix is indefinite: k(i, i) k(j, j) < k(i, j)^2 for the samples i = {i}, j = {j}"
+    )]
+    KernelIndefinite {
+        /// Row of a sample, from 0.
+        i: usize,
+        /// Row of a sample. If it is equal to `i`, then `k(i, i)` is negative.
+        j: usize,
+    },
+    /// The hyperplane of a class is zero up to rounding, so its distance to a sample means nothing.
+    #[error(
+        "the hyperplane of class {class} is zero up to rounding; scale the features, or raise `c`"
+    )]
+    ZeroHyperplane {
+        /// The class.
+        class: usize,
+    },
     /// A class has no training sample.
     #[error("class {class} has no training sample; number the classes 0, 1, .. without gaps")]
     EmptyClass {

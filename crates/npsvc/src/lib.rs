@@ -62,6 +62,7 @@ mod method;
 mod methods;
 mod model;
 pub mod params;
+pub mod plain;
 mod scheme;
 pub mod seed;
 pub mod solve;

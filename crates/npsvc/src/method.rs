@@ -1,13 +1,13 @@
 //! What a method is, what it gets and what it returns.
 
-use faer::Par;
+use faer::{MatRef, Par};
 
 use crate::model::{KernelMachine, Model, Representation};
 use crate::params::Ranges;
 use crate::seed::Seed;
 use crate::sweep::{ChainKey, ChainState, Sweep};
 use crate::training_set::{Shape, TrainingSet};
-use crate::{BadParameter, Certificate, FitError, Scheme, Termination};
+use crate::{BadParameter, Certificate, FitError, Scheme, Termination, plain};
 
 /// A classification method. The implementing type is its parameter set.
 ///
@@ -44,6 +44,11 @@ pub trait Method: Ranges + Send + Sync {
         None
     }
 
+    /// What it minimises, for a plain computation of the objective; `None` if there is none.
+    fn problem(&self) -> Option<plain::Problem> {
+        None
+    }
+
     /// What this fit can share with others in a [`Sweep`].
     fn chain_key(&self) -> ChainKey {
         ChainKey::alone()
@@ -53,7 +58,7 @@ pub trait Method: Ranges + Send + Sync {
     fn fit(&self, set: &TrainingSet, mut options: FitOptions<'_>) -> Result<Model, FitError> {
         set.require_classes()?;
         self.check(Some(set.shape()))?;
-        set.require_finite_kernel()?;
+        set.require_definite_kernel()?;
         let par = options.par(set);
         let trained = self.train(set, &mut options)?;
         trained.require_finite()?;
@@ -205,13 +210,8 @@ pub struct TraceRow {
 impl TraceRow {
     /// The certificate of a fit that ends after this iteration because of its limit.
     pub(crate) fn certificate(&self) -> Certificate {
-        Certificate {
-            primal: self.primal,
-            dual: self.dual,
-            gap: (self.primal - self.dual).max(0.0),
-            iterations: self.iteration + 1,
-            termination: Termination::IterationLimit,
-        }
+        let numbers = [self.primal, self.dual, (self.primal - self.dual).max(0.0)];
+        Certificate::new(numbers, self.iteration + 1, Termination::IterationLimit)
     }
 }
 
@@ -219,9 +219,20 @@ impl TraceRow {
 pub struct Iteration<'a> {
     /// Its row of the trace.
     pub row: &'a TraceRow,
+    pub(crate) variables: Variables<'a>,
     pub(crate) machine: &'a dyn Fn() -> Result<KernelMachine, FitError>,
     pub(crate) set: &'a TrainingSet,
     pub(crate) par: Par,
+}
+
+/// The variables at which an iteration of K-NPSVC++ computes its objectives.
+pub(crate) struct Variables<'a> {
+    /// Coefficients of `u_l`, n x K.
+    pub coefficients: MatRef<'a, f64>,
+    /// `A^T`, d x n.
+    pub frame: MatRef<'a, f64>,
+    /// `V`, d x K.
+    pub v: MatRef<'a, f64>,
 }
 
 impl Iteration<'_> {

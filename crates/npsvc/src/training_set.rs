@@ -5,13 +5,18 @@ use std::sync::{Arc, OnceLock};
 use faer::{Mat, MatRef, Par};
 use ndarray::{Array2, ArrayView2, Axis};
 
-use crate::algebra::{Matrix, OwnedMatrix, product};
+use crate::algebra::{
+    Cholesky, Matrix, NotPositiveDefinite, OwnedMatrix, column, inner, lower_submatrix, product,
+};
 use crate::kernel::{FittedKernel, GraphOptions, Kernel, Laplacian, PivotedFactor};
 use crate::memo::Memo;
 use crate::model::{CrossKernel, Expansion};
 use crate::params::Range;
 use crate::sweep::Sweep;
 use crate::{BadParameter, DataError, FitError};
+
+/// `k(i, i) k(j, j)` may be below `k(i, j)^2` by this share, because of rounding.
+const MINOR_ROUNDING: f64 = 1e-8;
 
 /// How the training kernel matrix is stored.
 ///
@@ -130,7 +135,8 @@ struct Cache {
     factor: OnceLock<PivotedFactor>,
     full: OnceLock<Mat<f64>>,
     with_bias: OnceLock<OwnedMatrix>,
-    is_finite: OnceLock<bool>,
+    definite: OnceLock<Result<(), FitError>>,
+    smallest_pivot: OnceLock<f64>,
     expansion: OnceLock<Arc<Expansion>>,
     largest_eigenvalues: Memo<(GraphOptions, bool), f64>,
 }
@@ -268,6 +274,27 @@ impl TrainingSet {
         Some(self.cache.factor.get_or_init(make))
     }
 
+    /// The smallest pivot of a factorisation of the kernel matrix: evidence of how far the matrix is
+    /// from being singular. It is negative or zero if the matrix is not positive definite in floating point.
+    /// A pivoted factor knows it. For a full matrix, jitter included, the first call costs `n^3 / 3`
+    /// operations and one more matrix.
+    ///
+    /// ```
+    /// use npsvc::{Kernel, Storage, TrainingSet, ndarray::array};
+    ///
+    /// let set = TrainingSet::new(array![[1.0], [2.0]], vec![0, 1], &Kernel::Linear)?;
+    /// let set = set.with_storage(Storage::Full { jitter: 0.5 })?;
+    /// // The matrix [[1.5, 2], [2, 4.5]] has the pivots 1.5 and 4.5 - 2 * 2 / 1.5.
+    /// assert!((set.smallest_pivot() - 1.5).abs() < 1e-15);
+    /// # Ok::<(), npsvc::DataError>(())
+    /// ```
+    pub fn smallest_pivot(&self) -> f64 {
+        *self.cache.smallest_pivot.get_or_init(|| match self.factor() {
+            Some(factor) => factor.smallest_pivot(),
+            None => smallest_pivot(self.full_matrix(), self.par),
+        })
+    }
+
     /// A sweep over parameters, in which fits share what they have in common.
     pub fn sweep(&self) -> Sweep<'_> {
         Sweep::new(self)
@@ -352,6 +379,14 @@ impl TrainingSet {
         self.par
     }
 
+    /// What was added to the diagonal of the kernel matrix.
+    pub(crate) fn jitter(&self) -> f64 {
+        match self.storage {
+            Storage::Full { jitter } => jitter,
+            Storage::Pivoted { .. } => 0.0,
+        }
+    }
+
     /// The samples that models are expansions in: all of them, or the pivots of the factor.
     pub(crate) fn expansion(&self) -> &Arc<Expansion> {
         self.cache.expansion.get_or_init(|| {
@@ -386,15 +421,69 @@ impl TrainingSet {
         }
     }
 
-    /// An error if the kernel overflows because the features are too large.
-    pub(crate) fn require_finite_kernel(&self) -> Result<(), FitError> {
-        let is_finite = || match self.factor() {
-            Some(factor) => factor.error().is_finite() && factor.rows().is_all_finite(),
-            None => self.full_matrix().is_all_finite(),
+    /// An error if the kernel overflows because the features are too large, or if a pair of samples
+    /// shows that it is indefinite.
+    pub(crate) fn require_definite_kernel(&self) -> Result<(), FitError> {
+        let check = || {
+            let (is_finite, diagonal) = match self.factor() {
+                Some(factor) => {
+                    let is_finite = factor.error().is_finite() && factor.rows().is_all_finite();
+                    (is_finite, self.kernel.diagonal(self.x()))
+                }
+                None => {
+                    let k = self.full_matrix();
+                    (k.is_all_finite(), (0..k.nrows()).map(|i| k[(i, i)]).collect())
+                }
+            };
+            if let Some(i) = diagonal.iter().position(|&value| value < 0.0) {
+                return Err(FitError::KernelIndefinite { i, j: i });
+            }
+            if !is_finite {
+                return Err(FitError::KernelNotFinite);
+            }
+            let has_factor = self.factor().is_some();
+            let pair = if has_factor { None } else { indefinite_pair(self.full_matrix()) };
+            pair.map_or(Ok(()), |(i, j)| Err(FitError::KernelIndefinite { i, j }))
         };
-        let is_finite = *self.cache.is_finite.get_or_init(is_finite);
-        is_finite.then_some(()).ok_or(FitError::KernelNotFinite)
+        self.cache.definite.get_or_init(check).clone()
     }
+}
+
+/// Two samples with `k(i, i) k(j, j) < k(i, j)^2`.
+fn indefinite_pair(k: MatRef<'_, f64>) -> Option<(usize, usize)> {
+    let diagonal: Vec<f64> = (0..k.nrows()).map(|i| k[(i, i)]).collect();
+    let is_bad = |of_j: f64, of_i: f64, value: f64| {
+        value * value > (1.0 + MINOR_ROUNDING) * of_i * of_j + f64::MIN_POSITIVE
+    };
+    (0..k.ncols()).find_map(|j| {
+        let lower = column(k, j)[j..].iter().zip(&diagonal[j..]);
+        // Without a branch, so that the loop can be vectorised.
+        let bad = lower.map(|(&value, &of_i)| u64::from(is_bad(diagonal[j], of_i, value)));
+        if bad.sum::<u64>() == 0 {
+            return None;
+        }
+        let i = (j..k.nrows()).find(|&i| is_bad(diagonal[j], diagonal[i], k[(i, j)]))?;
+        Some((i, j))
+    })
+}
+
+/// The smallest pivot of the Cholesky factor of `k`, or the first one that is not positive.
+fn smallest_pivot(k: MatRef<'_, f64>, par: Par) -> f64 {
+    let leading = |size: usize| {
+        let index: Vec<usize> = (0..size).collect();
+        Cholesky::new(lower_submatrix(k, &index, |_| 0.0), par)
+    };
+    let NotPositiveDefinite { pivot } = match leading(k.nrows()) {
+        Ok(factor) => return factor.smallest_pivot(),
+        Err(error) => error,
+    };
+    // What the rows above leave of the diagonal.
+    let Ok(factor) = leading(pivot) else { return f64::NAN };
+    let mut row = Mat::from_fn(pivot, 1, |i, _| k[(i, pivot)]);
+    factor.solve_lower(row.as_mut());
+    let explained =
+        if pivot == 0 { 0.0 } else { inner(column(row.as_ref(), 0), column(row.as_ref(), 0)) };
+    k[(pivot, pivot)] - explained
 }
 
 /// An error that names the first label that is not below `classes`.
@@ -407,4 +496,44 @@ fn require_labels(y: &[usize], classes: usize) -> Result<(), DataError> {
 pub(crate) fn require_finite(x: ArrayView2<'_, f64>) -> Result<(), DataError> {
     let bad = x.indexed_iter().find(|(_, value)| !value.is_finite());
     bad.map_or(Ok(()), |((row, column), &value)| Err(DataError::NotFinite { row, column, value }))
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    /// Public constructors refuse the parameters of such a kernel.
+    fn with_polynomial(x: Array2<f64>, offset: f64, scale: f64) -> TrainingSet {
+        let y = (0..x.nrows()).collect();
+        let set = TrainingSet::new(x, y, &Kernel::Linear).unwrap();
+        TrainingSet { kernel: FittedKernel::Polynomial { degree: 1, offset, scale }, ..set }
+    }
+
+    #[test]
+    fn a_pair_of_samples_shows_an_indefinite_kernel() {
+        let x = array![[1.0], [2.0], [3.0]];
+        // [[0, 1, 2], [1, 3, 5], [2, 5, 8]]
+        let error = with_polynomial(x.clone(), -1.0, 1.0).require_definite_kernel();
+        assert_eq!(error, Err(FitError::KernelIndefinite { i: 1, j: 0 }));
+        for storage in [Storage::default(), Storage::Pivoted { rank: None, tolerance: 0.0 }] {
+            let set = with_polynomial(x.clone(), 0.0, -1.0).with_storage(storage).unwrap();
+            let error = set.require_definite_kernel();
+            assert_eq!(error, Err(FitError::KernelIndefinite { i: 0, j: 0 }), "{storage:?}");
+        }
+        assert_eq!(with_polynomial(x, 1.0, 1.0).require_definite_kernel(), Ok(()));
+    }
+
+    #[test]
+    fn the_smallest_pivot_is_not_positive_if_the_matrix_is_not_definite() {
+        let pivot = |x: Array2<f64>, offset| {
+            let set = with_polynomial(x, offset, 1.0);
+            set.with_storage(Storage::Full { jitter: 0.0 }).unwrap().smallest_pivot()
+        };
+        assert_eq!(pivot(array![[2.0], [2.0]], 0.0), 0.0);
+        // [[0, 1], [1, 3]] and [[2, 4], [4, 7]]
+        assert_eq!(pivot(array![[1.0], [2.0]], -1.0), 0.0);
+        assert!((pivot(array![[2.0], [3.0]], -2.0) + 1.0).abs() < 1e-12);
+    }
 }

@@ -74,13 +74,9 @@ pub(super) fn linfa(
     let parameters = match *set.kernel() {
         FittedKernel::Gaussian { width } => parameters.gaussian_kernel(width),
         FittedKernel::Linear => parameters.linear_kernel(),
-        FittedKernel::Polynomial { degree, offset, scale } if scale > 0.0 => {
+        FittedKernel::Polynomial { degree, offset, scale } => {
             samples *= scale.sqrt();
             parameters.polynomial_kernel(offset, f64::from(degree))
-        }
-        FittedKernel::Polynomial { scale, .. } => {
-            let message = format!("its polynomial kernel needs a scale above 0, found {scale}");
-            return Err(failure(LINFA, message));
         }
     };
     let dataset = DatasetBase::new(samples, labels(dual).collect::<Array1<bool>>());

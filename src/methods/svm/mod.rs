@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `smo` ([`npsvc::Svm`]) | the shared kernel matrix | none known |
 //! | `libsvm` (crate libsvm-rs) | the shared kernel matrix, rounded to single precision | copies the matrix of every pair several times; ignores `max_iter` (it has its own limit of 10^7); reports no iterations |
-//! | `linfa` (crate linfa-svm) | computed by linfa-svm, without jitter | slow; shrinking is switched off, because it panics; polynomial kernels need `scale > 0`; ignores `max_iter`; reports no iterations |
+//! | `linfa` (crate linfa-svm) | computed by linfa-svm, without jitter | slow; shrinking is switched off, because it panics; ignores `max_iter`; reports no iterations |
 //!
 //! The certificate sums over the pairs. It is computed from the shared kernel matrix for every engine.
 

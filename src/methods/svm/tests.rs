@@ -49,17 +49,6 @@ fn a_kernel_that_overflows_is_an_error_for_every_engine() {
     }
 }
 
-#[test]
-fn linfa_refuses_the_kernel_it_cannot_compute() {
-    let kernel = Kernel::Polynomial { degree: 3, offset: 1.0, scale: -1.0 };
-    let set = set(Array2::eye(2), &[0, 1], &kernel);
-    let error = fit(&Svm { engine: Engine::Linfa, ..Svm::default() }, &set).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "linfa-svm failed: its polynomial kernel needs a scale above 0, found -1"
-    );
-}
-
 prop_compose! {
     /// Points of three classes, each with at least two.
     fn samples()(extra in 0..20_usize)(

@@ -76,6 +76,11 @@ impl Cholesky {
         Ok(Self::new(shifted, par)?.into_inverse())
     }
 
+    /// The smallest pivot, `min_i L_ii^2`.
+    pub(crate) fn smallest_pivot(&self) -> f64 {
+        (0..self.l.nrows()).map(|i| self.l[(i, i)].powi(2)).fold(f64::INFINITY, f64::min)
+    }
+
     /// The same factor, but each solve uses one thread: for threads that solve in parallel.
     pub(crate) fn sequential(self) -> Self {
         Self { par: Par::Seq, ..self }
@@ -83,7 +88,8 @@ impl Cholesky {
 
     /// `rhs <- L^-1 rhs`.
     pub fn solve_lower(&self, rhs: MatMut<'_, f64>) {
-        then_clear(|| solve_lower_triangular_in_place(self.l.as_ref(), rhs, self.par));
+        let par = threads_for_solve(rhs.ncols(), self.par);
+        then_clear(|| solve_lower_triangular_in_place(self.l.as_ref(), rhs, par));
     }
 
     /// `rhs <- S^-1 rhs`.
@@ -119,7 +125,14 @@ impl Cholesky {
 
 /// `rhs <- L^-T rhs` for a lower triangular `l`.
 pub(crate) fn solve_transposed(l: MatRef<'_, f64>, rhs: MatMut<'_, f64>, par: Par) {
+    let par = threads_for_solve(rhs.ncols(), par);
     then_clear(|| solve_upper_triangular_in_place(l.transpose(), rhs, par));
+}
+
+/// One thread for a single right-hand side: faer's products with one column depend on the number of
+/// threads. The solve costs little next to the factorization.
+fn threads_for_solve(columns: usize, par: Par) -> Par {
+    if columns == 1 { Par::Seq } else { par }
 }
 
 /// `S^-1 right` by `P S = L U`, which is computed in the memory of `s`.

@@ -1,7 +1,7 @@
 //! Products, decompositions and parallel loops for dense matrices, on top of faer.
 //!
 //! Each function that calls faer leaves the vector registers clean (see `simd`). The rest of the
-//! crate multiplies matrices through this module. What a method outside this crate needs is public:
+//! crate multiplies matrices through this module. No result depends on the number of threads. What a method outside this crate needs is public:
 //!
 //! ```
 //! use npsvc::algebra::{Cholesky, column, inner, product};
@@ -101,7 +101,30 @@ fn multiply(
     let par = threads_for(par, a.nrows(), a.ncols(), b.ncols());
     let copy = needs_padding(a, b).then(|| padded_copy(a));
     let a = copy.as_ref().map_or(a, Mat::as_ref);
-    then_clear(|| matmul(out, accum, a, b, scale, par));
+    match par {
+        Par::Rayon(_) if b.ncols() == 1 => multiply_by_vector(out, accum, scale, a, b, par),
+        Par::Rayon(_) if a.nrows() == 1 => {
+            let (a, b) = (b.transpose(), a.transpose());
+            multiply_by_vector(out.transpose_mut(), accum, scale, a, b, par);
+        }
+        _ => then_clear(|| matmul(out, accum, a, b, scale, par)),
+    }
+}
+
+/// A product with a single column, in which each thread computes some of the rows. faer would give each
+/// thread some of the columns and add up what they found, so the rounding would depend on the number
+/// of threads.
+fn multiply_by_vector(
+    out: MatMut<'_, f64>,
+    accum: Accum,
+    scale: f64,
+    a: MatRef<'_, f64>,
+    x: MatRef<'_, f64>,
+    par: Par,
+) {
+    let rows = a.nrows().div_ceil(par.degree()).next_multiple_of(REGISTER);
+    let blocks = out.par_row_chunks_mut(rows).zip(a.par_row_chunks(rows));
+    blocks.for_each(|(out, a)| then_clear(|| matmul(out, accum, a, x, scale, Par::Seq)));
 }
 
 /// Whether the left factor `a` should be copied by [`padded_copy`] before the product.
@@ -301,11 +324,9 @@ pub(crate) fn mirror_lower(m: &mut Mat<f64>, par: Par) {
 /// Eigenvalues, ascending, and eigenvectors of a symmetric matrix, of which the lower half is read.
 /// `None` if it holds numbers that are not finite.
 ///
-/// faer's own `self_adjoint_eigen` always uses all threads. For a small matrix, starting them takes longer
-/// than the decomposition.
-pub(crate) fn symmetric_eigen(m: MatRef<'_, f64>, par: Par) -> Option<(Vec<f64>, Mat<f64>)> {
-    let n = m.nrows();
-    let par = threads_for(par, n, n, n);
+/// It uses one thread, because faer adds up in another order with another number of threads.
+pub(crate) fn symmetric_eigen(m: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
+    let (n, par) = (m.nrows(), Par::Seq);
     let (mut values, mut vectors) = (Diag::zeros(n), Mat::zeros(n, n));
     let scratch =
         evd::self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, par, Default::default());

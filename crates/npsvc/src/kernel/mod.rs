@@ -56,9 +56,11 @@ pub enum Kernel {
         degree: u32,
         /// Constant added to the inner product.
         #[cfg_attr(feature = "serde", serde(default = "one"))]
+        #[cfg_attr(feature = "schemars", schemars(transform = Range::AtLeast(0.0)))]
         offset: f64,
         /// Factor of the inner product.
         #[cfg_attr(feature = "serde", serde(default = "one"))]
+        #[cfg_attr(feature = "schemars", schemars(transform = Range::Above(0.0)))]
         scale: f64,
     },
 }
@@ -89,17 +91,15 @@ impl Kernel {
     /// assert_eq!(error.to_string(), "`width` is -1, expected a number above 0");
     /// ```
     pub fn check(&self) -> Result<(), BadParameter> {
-        let finite = |name: &str, value: f64| {
-            BadParameter::unless(value.is_finite(), name, value, "a finite number")
-        };
         match *self {
             Self::Gaussian { width: Width::Fixed(width) } => {
                 Range::Above(0.0).check("width", width)
             }
             Self::Gaussian { .. } | Self::Linear => Ok(()),
             Self::Polynomial { degree, offset, scale } => {
-                finite("offset", offset)?;
-                finite("scale", scale)?;
+                // With other numbers, the kernel may be indefinite.
+                Range::AtLeast(0.0).check("offset", offset)?;
+                Range::Above(0.0).check("scale", scale)?;
                 Range::Within(1.0, 20.0).check("degree", f64::from(degree))
             }
         }

@@ -85,6 +85,26 @@ impl PivotedFactor {
         self.error
     }
 
+    /// The smallest pivot: the squared distance, in kernel space, of a sample from the span of the
+    /// samples chosen before it. It is zero if all kernel values are.
+    ///
+    /// ```
+    /// use npsvc::faer::Par;
+    /// use npsvc::kernel::{FittedKernel, PivotedFactor};
+    /// use npsvc::ndarray::array;
+    ///
+    /// let x = array![[3.0, 0.0], [5.0, 0.5], [4.0, 0.0]];
+    /// let factor = PivotedFactor::new(&FittedKernel::Linear, x.view(), None, 1e-12, Par::Seq);
+    /// // The longest sample is chosen first, then the one farthest from its direction.
+    /// assert_eq!(factor.pivots(), [1, 2]);
+    /// assert!((factor.smallest_pivot() - (16.0 - 20.0 * 20.0 / 25.25)).abs() < 1e-12);
+    /// ```
+    pub fn smallest_pivot(&self) -> f64 {
+        let norm = self.rows.norm_max();
+        let pivots = (0..self.rank()).map(|a| self.at_pivots[(a, a)].powi(2));
+        if norm == 0.0 { 0.0 } else { pivots.fold(f64::INFINITY, f64::min) }
+    }
+
     /// Coefficients on the pivots of the functions with coefficients `b` on all samples: `L^-T G^T b`.
     ///
     /// ```

@@ -34,7 +34,10 @@ use crate::algebra::{
 use crate::memo::Memo;
 use crate::model::{KernelMachine, Rule};
 use crate::solve::box_qp::{self, BoxQp, Settings, Solution, Term};
-use crate::{Certificate, FitError, FitOptions, Scheme, Trained, TrainingSet};
+use crate::{Certificate, FitError, FitOptions, Scheme, Termination, Trained, TrainingSet, plain};
+
+/// Rounding of function values that come from the jitter only.
+const JITTER_ROUNDING: f64 = 1e-12;
 
 /// The parameters that every nonparallel method has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,14 +56,20 @@ impl CommonParameters {
         Self { r, scheme, bias, tolerance }
     }
 
+    /// The same for a plain computation.
+    pub fn plain(&self) -> plain::Common {
+        plain::Common { r: self.r, scheme: self.scheme, bias: self.bias }
+    }
+
     pub fn settings(&self, par: Par) -> Settings {
         Settings { tolerance: self.tolerance, par, ..Settings::default() }
     }
 
     /// The result with `coefficients` (one column per class), whose functions have these `values` on the
-    /// training samples, and the certificate of each class.
+    /// samples of `set`, and the certificate of each class.
     pub fn trained(
         &self,
+        set: &TrainingSet,
         coefficients: Mat<f64>,
         values: MatRef<'_, f64>,
         certificates: impl IntoIterator<Item = Certificate>,
@@ -68,25 +77,44 @@ impl CommonParameters {
         let certificate = Certificate::total(certificates);
         let squared = |l| inner(column(coefficients.as_ref(), l), column(values, l)).max(0.0);
         let norms = (0..coefficients.ncols()).map(|l| squared(l).sqrt()).collect();
-        Ok(Trained::new(self.machine(coefficients, norms)?, certificate))
+        Ok(Trained::new(self.machine(set, coefficients, values, norms)?, certificate))
     }
 
     /// The machine of `coefficients` and the norms of the hyperplanes. It predicts with the plain
     /// kernel: a constant feature becomes the offset `sum_i b_il`.
     pub fn machine(
         &self,
+        set: &TrainingSet,
         coefficients: Mat<f64>,
+        values: MatRef<'_, f64>,
         norms: Vec<f64>,
     ) -> Result<KernelMachine, FitError> {
-        if norms.iter().any(|norm| !norm.is_finite()) {
+        if !coefficients.is_all_finite() || !norms.iter().all(|norm| norm.is_finite()) {
             return Err(FitError::NotFinite);
         }
-        // A hyperplane of norm zero is zero everywhere. Any positive divisor leaves it at distance 0.
-        let norms = norms.into_iter().map(|norm| norm.max(f64::MIN_POSITIVE));
-        let rule = Rule::of_scheme(self.scheme, norms.collect());
+        let k = set.matrix(self.bias);
+        let lengths: Vec<f64> = (0..k.n()).map(|i| k.diagonal(i).sqrt()).collect();
+        let is_zero = |&class: &usize| {
+            let (b, f) = (column(coefficients.as_ref(), class), column(values, class));
+            norms[class] <= 0.0 || is_zero_function(b, f, &lengths, set.jitter())
+        };
+        if let Some(class) = (0..norms.len()).find(is_zero) {
+            return Err(FitError::ZeroHyperplane { class });
+        }
+        let rule = Rule::of_scheme(self.scheme, norms);
         let offsets = column_sums(coefficients.as_ref(), self.bias);
         Ok(KernelMachine { coefficients, offsets, rule })
     }
+}
+
+/// Whether the function with coefficients `b` and `values` on the training samples is zero up to rounding:
+/// its norm, next to the norms of its summands (`lengths` are those of the samples), or all its values.
+/// The jitter is part of these values, but not of the function anywhere else.
+fn is_zero_function(b: &[f64], values: &[f64], lengths: &[f64], jitter: f64) -> bool {
+    let rounding = f64::EPSILON * b.len() as f64;
+    let size: f64 = b.iter().zip(lengths).map(|(b, length)| b.abs() * length).sum();
+    let is_jitter = |(b, f): (&f64, &f64)| (f - jitter * b).abs() <= JITTER_ROUNDING * f.abs();
+    inner(b, values) <= rounding * size * size || b.iter().zip(values).all(is_jitter)
 }
 
 /// The sum of each column if `bias`, otherwise zeros: what a constant feature adds to a function.
@@ -328,13 +356,31 @@ impl<'a> Duals<'a> {
     }
 
     /// The certificate of class `l`, computed from the function's values. It includes the rounding
-    /// errors of the elimination.
-    pub fn certificate(&self, l: usize, dissimilar: Term, x: &[f64], f: &[f64]) -> Certificate {
+    /// errors of the elimination, which may prevent what `reduced` certifies for the dual without the
+    /// similar samples.
+    pub fn certificate(
+        &self,
+        l: usize,
+        dissimilar: Term,
+        x: &[f64],
+        f: &[f64],
+        reduced: Certificate,
+    ) -> Certificate {
         let terms: Vec<Term> = (0..self.y.len())
             .map(|i| if self.is_similar(i, l) { Term::square() } else { dissimilar })
             .map(|term| term.rescaled(self.common.r))
             .collect();
-        box_qp::certify(&terms, x, f, self.common.settings(Par::Seq)).scaled(self.common.r)
+        let settings = self.common.settings(Par::Seq);
+        let Certificate { primal, dual, gap, termination, .. } =
+            box_qp::certify(&terms, x, f, settings);
+        let termination = match termination {
+            Termination::IterationLimit if reduced.converged() => {
+                Termination::without_progress(gap, settings.largest_gap(primal, dual))
+            }
+            Termination::IterationLimit => reduced.termination,
+            termination => termination,
+        };
+        Certificate::new([primal, dual, gap], reduced.iterations, termination).scaled(self.common.r)
     }
 }
 

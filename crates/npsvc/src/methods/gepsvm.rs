@@ -13,6 +13,7 @@ use faer::{Mat, MatRef};
 use super::duals::{CommonParameters, Duals, cholesky};
 use crate::algebra::{Matrix, column_mut, lower_submatrix};
 use crate::params::{Range, method_parameters};
+use crate::plain::Problem;
 use crate::solve::lanczos::{self, Eigenpair};
 use crate::{
     Certificate, FitError, FitOptions, Method, MethodInfo, Scheme, Termination, Trained,
@@ -69,8 +70,12 @@ impl Method for Gepsvm {
         Some(self.scheme)
     }
 
+    fn problem(&self) -> Option<Problem> {
+        Some(Problem::Ratio { common: self.common().plain() })
+    }
+
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonParameters::new(self.delta, self.scheme, self.bias, RELATIVE_RESIDUAL);
+        let common = self.common();
         let duals = Duals::of_square_loss(set, common, options)?;
         let mut b = Mat::zeros(duals.k.n(), duals.classes);
         let mut certificates = Vec::with_capacity(duals.classes);
@@ -83,11 +88,15 @@ impl Method for Gepsvm {
             certificates.push(ratio_certificate(&found, self.delta));
         }
         let values = duals.k.times(b.as_ref(), duals.par);
-        common.trained(b, values.as_ref(), certificates)
+        common.trained(set, b, values.as_ref(), certificates)
     }
 }
 
 impl Gepsvm {
+    fn common(&self) -> CommonParameters {
+        CommonParameters::new(self.delta, self.scheme, self.bias, RELATIVE_RESIDUAL)
+    }
+
     /// Few similar samples: `M` is applied through a factor of `S_pp` and products with K.
     fn one_versus_rest(
         &self,

@@ -19,6 +19,7 @@ use crate::algebra::{
     lower_submatrix, mirror_lower, submatrix,
 };
 use crate::params::{Range, method_parameters};
+use crate::plain::Problem;
 use crate::solve::box_qp::{self, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
@@ -73,12 +74,16 @@ impl Method for Nhsvm {
         Some(self.scheme)
     }
 
+    fn problem(&self) -> Option<Problem> {
+        Some(Problem::Joint { c: self.c, common: self.common().plain() })
+    }
+
     fn chain_key(&self) -> ChainKey {
         ChainKey::new(&Self { c: 0.0, ..self.clone() }, &[self.c], self.r)
     }
 
     fn train(&self, set: &TrainingSet, options: &mut FitOptions<'_>) -> Result<Trained, FitError> {
-        let common = CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance);
+        let common = self.common();
         let (k, par) = (set.matrix(self.bias), options.par(set));
         let Shape { n, classes, .. } = set.shape();
         let mut b = Mat::zeros(n, classes);
@@ -92,7 +97,13 @@ impl Method for Nhsvm {
             certificates.push(solution.certificate.scaled(self.r));
         }
         let values = k.times(b.as_ref(), par);
-        common.trained(b, values.as_ref(), certificates)
+        common.trained(set, b, values.as_ref(), certificates)
+    }
+}
+
+impl Nhsvm {
+    fn common(&self) -> CommonParameters {
+        CommonParameters::new(self.r, self.scheme, self.bias, self.tolerance)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::algebra::{
 use crate::kernel::{GraphOptions, Laplacian};
 use crate::memo::Memo;
 use crate::params::Ranges;
+use crate::plain::Problem;
 use crate::solve::box_qp::{self, Solution, Term};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
@@ -201,6 +202,12 @@ impl<M: Nonparallel> Method for M {
         Some(self.family().common.scheme)
     }
 
+    fn problem(&self) -> Option<Problem> {
+        let Family { similarity, dissimilarity, common, manifold, .. } = self.family();
+        let manifold = manifold.map(|(mu, graph)| (mu, graph.clone()));
+        Some(Problem::Hyperplanes { similarity, dissimilarity, common: common.plain(), manifold })
+    }
+
     /// Fits that differ in the weight of the dissimilarity loss only form a chain.
     fn chain_key(&self) -> ChainKey {
         let mut family = self.family();
@@ -217,7 +224,7 @@ impl<M: Nonparallel> Method for M {
         if family.similarity == Similarity::Square {
             let duals = Duals::of_square_loss(set, family.common, options)?;
             if duals.is_eliminated() {
-                return fit_eliminated(&duals, &family, options);
+                return fit_eliminated(set, &duals, &family, options);
             }
         }
         let k = set.matrix(family.common.bias);
@@ -237,7 +244,7 @@ impl<M: Nonparallel> Method for M {
             }
         };
         let values = k.times(b.as_ref(), par);
-        family.common.trained(b, values.as_ref(), certificates)
+        family.common.trained(set, b, values.as_ref(), certificates)
     }
 }
 
@@ -273,6 +280,7 @@ pub(crate) fn coefficients(solutions: &[Solution]) -> Mat<f64> {
 
 /// A square similarity loss: one hyperplane after another, each with all threads.
 fn fit_eliminated(
+    set: &TrainingSet,
     duals: &Duals<'_>,
     family: &Family<'_>,
     options: &mut FitOptions<'_>,
@@ -281,7 +289,7 @@ fn fit_eliminated(
     let dissimilar = family.dissimilarity.term();
     let (n, classes) = (duals.k.n(), duals.classes);
     let mut b = Mat::zeros(n, classes);
-    let (mut iterations, mut solutions) = (Vec::new(), Vec::new());
+    let (mut reduced, mut solutions) = (Vec::new(), Vec::new());
     for l in 0..classes {
         let dual = duals.reduced(l)?;
         let terms = vec![dissimilar.rescaled(common.r); dual.dissimilar.len()];
@@ -292,17 +300,17 @@ fn fit_eliminated(
         let values = duals.similar_values(std::slice::from_ref(&dual), &lambda, None);
         let column = duals.coefficients(&dual, &lambda[0], &values[0]);
         column_mut(&mut b, l).copy_from_slice(&column);
-        iterations.push(certificate.iterations);
+        reduced.push(certificate);
         solutions.push(x);
     }
     let values = duals.k.times(b.as_ref(), par);
-    let certificates = (0..classes).map(|l| Certificate {
-        iterations: iterations[l],
-        ..duals.certificate(l, dissimilar, column(b.as_ref(), l), column(values.as_ref(), l))
-    });
-    let certificates: Vec<Certificate> = certificates.collect();
+    let certificate = |l: usize| {
+        let (b, f) = (column(b.as_ref(), l), column(values.as_ref(), l));
+        duals.certificate(l, dissimilar, b, f, reduced[l])
+    };
+    let certificates: Vec<Certificate> = (0..classes).map(certificate).collect();
     options.keep_solutions(solutions);
-    common.trained(b, values.as_ref(), certificates)
+    common.trained(set, b, values.as_ref(), certificates)
 }
 
 /// `K~ = (I + scale K L)^-1 K`. With a factor `K = G G^T` it is `G (I + scale G^T L G)^-1 G^T`.

@@ -90,15 +90,13 @@ impl ReweightedFit {
     /// With the gap of the last convex problem, whose objective is `1 / r` of the true one.
     fn certificate(&self, r: f64) -> Certificate {
         let convex = self.solution.certificate.scaled(r);
-        Certificate {
-            primal: self.value,
-            dual: self.value - convex.gap,
-            gap: convex.gap,
-            iterations: self.iterations,
-            termination: match convex.termination {
-                Termination::Solved if !self.has_converged => Termination::IterationLimit,
-                termination => termination,
-            },
-        }
+        let termination = match convex.termination {
+            Termination::Solved | Termination::AlmostSolved if !self.has_converged => {
+                Termination::IterationLimit
+            }
+            termination => termination,
+        };
+        let numbers = [self.value, self.value - convex.gap, convex.gap];
+        Certificate::new(numbers, self.iterations, termination)
     }
 }

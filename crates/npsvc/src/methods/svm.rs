@@ -14,6 +14,7 @@ use faer::Mat;
 use crate::algebra::each;
 use crate::model::{KernelMachine, Rule, pairs};
 use crate::params::{Range, method_parameters};
+use crate::plain::Problem;
 use crate::solve::smo::{Solution, StopRule, SvmDual};
 use crate::sweep::ChainKey;
 use crate::training_set::Shape;
@@ -58,6 +59,10 @@ impl Method for Svm {
             version: 1,
             learns_representation: false,
         }
+    }
+
+    fn problem(&self) -> Option<Problem> {
+        Some(Problem::Pairs { c: self.c })
     }
 
     fn chain_key(&self) -> ChainKey {

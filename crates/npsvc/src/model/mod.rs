@@ -309,10 +309,10 @@ impl Model {
     pub fn predict_from(&self, cross: &CrossKernel) -> Result<Vec<usize>, DataError> {
         let (f, mut values) = (self.values(cross)?, vec![0.0; self.classes()]);
         let class = |i: usize| {
-            self.machine.rule.decide(|l| f[(i, l)], &mut values);
-            first_maximum(&values)
+            self.decide(&f, i, &mut values)?;
+            Ok(first_maximum(&values))
         };
-        Ok((0..f.nrows()).map(class).collect())
+        (0..f.nrows()).map(class).collect()
     }
 
     /// As [`Self::decision`], from kernel values of the training set this model was fitted on.
@@ -321,9 +321,16 @@ impl Model {
         let mut decision = Array2::zeros((f.nrows(), self.classes()));
         for (i, mut row) in decision.rows_mut().into_iter().enumerate() {
             let values = row.as_slice_mut().expect("a new array is contiguous");
-            self.machine.rule.decide(|l| f[(i, l)], values);
+            self.decide(&f, i, values)?;
         }
         Ok(decision)
+    }
+
+    /// The decision values of row `i` from function values.
+    fn decide(&self, f: &Mat<f64>, i: usize, values: &mut [f64]) -> Result<(), DataError> {
+        self.machine.rule.decide(|l| f[(i, l)], values);
+        let is_finite = values.iter().all(|value| value.is_finite());
+        is_finite.then_some(()).ok_or(DataError::DecisionNotFinite { row: i })
     }
 
     /// As [`Self::transform`], from kernel values of the training set this model was fitted on.
@@ -396,6 +403,11 @@ impl Model {
         let mut support: Vec<usize> = self.needed().map(|i| self.expansion.support[i]).collect();
         support.sort_unstable();
         support
+    }
+
+    /// Rows of the training set that functions are expansions in, in the order of the coefficients.
+    pub(crate) fn expansion_rows(&self) -> &[usize] {
+        &self.expansion.support
     }
 
     /// Samples of the expansion with a coefficient other than zero.

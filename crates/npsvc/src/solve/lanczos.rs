@@ -1,7 +1,7 @@
 //! The largest eigenvalue of a symmetric operator, by Lanczos iteration with full
 //! reorthogonalisation.
 
-use faer::{Mat, Par};
+use faer::Mat;
 
 use crate::algebra::{add_scaled, column, inner, symmetric_eigen};
 
@@ -111,7 +111,7 @@ fn top_of_tridiagonal(alphas: &[f64], betas: &[f64]) -> (f64, Vec<f64>) {
         1 => betas[i.min(j)],
         _ => 0.0,
     });
-    match symmetric_eigen(t.as_ref(), Par::Seq) {
+    match symmetric_eigen(t.as_ref()) {
         Some((values, vectors)) => (values[m - 1], column(vectors.as_ref(), m - 1).to_vec()),
         // Entries are not finite. The residual is then NaN, which the caller checks.
         None => (f64::NAN, vec![f64::NAN; m]),

@@ -48,7 +48,7 @@ pub fn solve(
             let termination = match (converged, is_limit) {
                 (true, _) => Termination::Solved,
                 (false, true) => Termination::IterationLimit,
-                (false, false) => Termination::Stalled,
+                (false, false) => Termination::without_progress(gap, tolerance * scale),
             };
             let certificate =
                 Certificate::new([primal, primal - gap, gap], iterations, termination);

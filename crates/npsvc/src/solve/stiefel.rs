@@ -142,7 +142,7 @@ impl Frame {
 /// length is only rounding, relative to the longest one, become zero.
 fn inverse_square_root(gram: MatRef<'_, f64>, rows: usize, par: Par) -> (Mat<f64>, f64) {
     let d = gram.nrows();
-    let Some((values, vectors)) = symmetric_eigen(gram, par) else {
+    let Some((values, vectors)) = symmetric_eigen(gram) else {
         return (Mat::from_fn(d, d, |_, _| f64::NAN), f64::NAN);
     };
     let largest = values.last().map_or(0.0, |value| value.abs());

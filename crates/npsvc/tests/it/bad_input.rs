@@ -166,8 +166,11 @@ fn kernels_and_storages_are_checked() {
         (fixed(0.0), "`width` is 0, expected a number above 0"),
         (fixed(f64::NAN), "`width` is NaN, expected a number above 0"),
         (polynomial(21, 1.0, 1.0), "`degree` is 21, expected a number from 1 to 20"),
-        (polynomial(2, f64::INFINITY, 1.0), "`offset` is inf, expected a finite number"),
-        (polynomial(2, 1.0, f64::NAN), "`scale` is NaN, expected a finite number"),
+        (polynomial(2, f64::INFINITY, 1.0), "`offset` is inf, expected a number of at least 0"),
+        (polynomial(2, -200.0, 1.0), "`offset` is -200, expected a number of at least 0"),
+        (polynomial(2, 1.0, -0.01), "`scale` is -0.01, expected a number above 0"),
+        (polynomial(2, 1.0, 0.0), "`scale` is 0, expected a number above 0"),
+        (polynomial(2, 1.0, f64::NAN), "`scale` is NaN, expected a number above 0"),
     ] {
         let expected = format!("bad kernel: {expected}");
         let new = TrainingSet::new(four(), vec![0, 0, 1, 1], &kernel);
@@ -234,4 +237,41 @@ fn kernel_values_of_another_set_are_refused() {
     let cross = set().cross(four().view()).unwrap();
     assert_eq!(model.predict_from(&cross).unwrap_err(), DataError::OtherSet);
     assert_eq!(model.decision_from(&cross).unwrap_err(), DataError::OtherSet);
+}
+
+/// The hyperplane of class 0 needs to be far from zero at samples where the linear kernel is zero.
+#[test]
+fn a_zero_hyperplane_is_refused() {
+    let x = array![[1.0, 2.0], [2.0, 1.0], [0.0, 0.0], [0.0, 0.0]];
+    let set = |x: Array2<f64>| TrainingSet::new(x, vec![0, 0, 1, 1], &Kernel::Linear).unwrap();
+    for storage in [npsvc::Storage::default(), pivoted(None, 0.0)] {
+        for name in ["twsvm", "npsvm", "pintwsvm", "lstwsvm", "ctwsvm", "gepsvm"] {
+            let set = set(x.clone()).with_storage(storage).unwrap();
+            let model = method(name, &json!({})).fit(&set, FitOptions::default());
+            assert_eq!(model.err(), Some(FitError::ZeroHyperplane { class: 0 }), "{name}");
+        }
+    }
+    for entry in methods().iter().filter(|entry| entry.is_nonparallel()) {
+        for mut params in entry.schemes() {
+            entry.set_dimensions(&mut params, 1);
+            let model =
+                method(entry.name, &params).fit(&set(Array2::zeros((4, 2))), FitOptions::default());
+            let is_zero = matches!(model, Err(FitError::ZeroHyperplane { .. }));
+            assert!(is_zero, "{} {params}", entry.name);
+        }
+    }
+}
+
+/// Kernel values and coefficients are finite, but their products are not.
+#[test]
+fn decisions_that_overflow_are_refused() {
+    let x = array![[1e-5], [-1e-5]];
+    let set = TrainingSet::new(x, vec![0, 1], &Kernel::Linear).unwrap();
+    let set = set.with_storage(npsvc::Storage::Full { jitter: 0.0 }).unwrap();
+    let model = Svm { c: 1e300, ..Svm::default() }.fit(&set, FitOptions::default()).unwrap();
+    assert_eq!(model.predict(array![[1e-5]].view()), Ok(vec![0]));
+    let rows = array![[0.0], [1e308]];
+    let expected = DataError::DecisionNotFinite { row: 1 };
+    assert_eq!(model.predict(rows.view()), Err(expected.clone()));
+    assert_eq!(model.decision(rows.view()), Err(expected));
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::digits::{matrix, reference};
 use super::samples::{cases, samples};
-use super::support::{fit, method, methods, pivoted};
+use super::support::{fit_unless_zero, method, methods, pivoted};
 
 npsvc::parameters! {
     /// A method that learns nothing: the value of pair `p` is feature `p` of a row.
@@ -176,7 +176,9 @@ proptest! {
                 for mut params in entry.schemes() {
                     entry.set_dimensions(&mut params, 2);
                     let name = format!("{} {params} {storage:?}", entry.name);
-                    let model = fit(entry.name, &params, &set, 1);
+                    let Some(model) = fit_unless_zero(entry.name, &params, &set, 1) else {
+                        continue;
+                    };
                     assert_agree(&name, &model, &samples.test);
                     assert_agree(&name, &model, &samples.x);
                 }

@@ -3,6 +3,7 @@
 mod allocation;
 mod bad_input;
 mod box_qp;
+mod certificates;
 mod clarabel_scipy_reference;
 mod decision;
 mod dependencies;
@@ -14,6 +15,7 @@ mod iterations;
 mod learner;
 mod model_files;
 mod nonparallel_reference;
+mod plain;
 mod properties;
 mod readme;
 mod samples;

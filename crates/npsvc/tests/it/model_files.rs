@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::allocation::largest_during;
 use super::samples::{Samples, cases, samples};
-use super::support::{fit, methods, pivoted};
+use super::support::{fit, fit_unless_zero, methods, pivoted};
 
 /// Bytes in front of the version, and in front of the contents.
 const VERSION_AT: usize = 12;
@@ -90,7 +90,9 @@ proptest! {
                     }
                     entry.set_dimensions(&mut params, 1);
                     let name = format!("{} {params} {storage:?} {kernel:?}", entry.name);
-                    let model = fit(entry.name, &params, &set, 1);
+                    let Some(model) = fit_unless_zero(entry.name, &params, &set, 1) else {
+                        continue;
+                    };
                     let copy = load(&saved(&model)).unwrap();
                     assert_same(&name, &copy, &model, &samples);
                     assert_eq!(saved(&copy), saved(&model), "{name}");

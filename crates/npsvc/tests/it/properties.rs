@@ -167,6 +167,7 @@ fn assert_documented(name: &str, error: &FitError) {
             | FitError::KernelNotFinite
             | FitError::Rank { .. }
             | FitError::Singular
+            | FitError::ZeroHyperplane { .. }
     );
     assert!(documented, "{name}: {error}");
 }

@@ -1,6 +1,6 @@
 //! Every method by name, with parameters as JSON.
 
-use npsvc::{AnyMethod, FitOptions, Model, Scheme, Seed, Storage, TrainingSet};
+use npsvc::{AnyMethod, FitError, FitOptions, Model, Scheme, Seed, Storage, TrainingSet};
 use serde_json::{Value, json};
 
 /// A method and its defaults as JSON.
@@ -62,6 +62,15 @@ pub fn fit(name: &str, params: &Value, set: &TrainingSet, seed: u64) -> Model {
     let options = FitOptions::seeded(Seed::root(seed));
     let model = method(name, params).fit(set, options);
     model.unwrap_or_else(|error| panic!("{name} {params}: {error}"))
+}
+
+/// As [`fit`]; `None` if a hyperplane is zero, as that of a capped loss may be on few dimensions.
+pub fn fit_unless_zero(name: &str, params: &Value, set: &TrainingSet, seed: u64) -> Option<Model> {
+    let options = FitOptions::seeded(Seed::root(seed));
+    match method(name, params).fit(set, options) {
+        Err(FitError::ZeroHyperplane { .. }) => None,
+        model => Some(model.unwrap_or_else(|error| panic!("{name} {params}: {error}"))),
+    }
 }
 
 pub fn pivoted(rank: Option<usize>, tolerance: f64) -> Storage {

@@ -15,7 +15,7 @@ use super::{KNpsvcpp, Start};
 use crate::algebra::{
     Matrix, add_product, add_scaled, column, column_mut, columns, inner, product, quadratic_form,
 };
-use crate::method::Iteration;
+use crate::method::{Iteration, Variables};
 use crate::methods::duals::{Duals, column_sums};
 use crate::model::{KernelMachine, Representation};
 use crate::solve::simplex;
@@ -24,6 +24,8 @@ use crate::{Certificate, FitError, FitOptions, Termination, TraceRow, Trained, T
 
 /// Accuracy of the tau-step, which is cheap.
 const TAU_TOLERANCE: f64 = 1e-12;
+/// Smallest share of the objective that counts as lost to rounding.
+const SMALLEST_LOSS: f64 = 1e-6;
 
 /// Trains from `start`. In a chain, iterations and fits that an earlier fit already computed are reused.
 pub(super) fn train(
@@ -78,7 +80,8 @@ fn iterate(
         largest = largest.max(theta.u.smallest_c());
         let (row, next_tau, is_tau_solved) = algorithm.tau_step(trace.len(), &theta, tau);
         tau = next_tau;
-        if !row.primal.is_finite() {
+        // The largest objective ignores NaN, the weighted sum does not.
+        if !row.primal.is_finite() || !row.dual.is_finite() {
             return Err(FitError::NotFinite);
         }
         frame = replay.next_frame(&theta, &tau, || algorithm.gradient_step(&theta, &tau));
@@ -91,7 +94,8 @@ fn iterate(
         if let (Some(on_iteration), Some(row)) = (&mut options.on_iteration, trace.last()) {
             on_iteration(&Iteration {
                 row,
-                machine: &|| algorithm.machine(&theta, &frame),
+                variables: theta.variables(),
+                machine: &|| algorithm.machine(&theta, &frame, theta.u.f.as_ref()),
                 set,
                 par: algorithm.par,
             });
@@ -101,11 +105,14 @@ fn iterate(
     let (Some(theta), Some(row)) = (last, trace.last()) else {
         return Err(FitError::NotFinite);
     };
-    let certificate = Certificate {
-        termination: Termination::solved_or(Termination::IterationLimit, converged),
-        ..row.certificate()
+    let values = algorithm.k.times(theta.u.b.as_ref(), algorithm.par);
+    let termination = if algorithm.has_lost_digits(&theta, values.as_ref()) {
+        Termination::NumericalError
+    } else {
+        Termination::solved_or(Termination::IterationLimit, converged)
     };
-    let machine = algorithm.machine(&theta, &frame)?;
+    let certificate = Certificate { termination, ..row.certificate() };
+    let machine = algorithm.machine(&theta, &frame, values.as_ref())?;
     let frame = frame.at.transpose().to_owned();
     // A constant feature adds the sums of the frame's columns.
     let offsets = column_sums(frame.as_ref(), parameters.bias);
@@ -129,15 +136,20 @@ pub(super) struct Theta {
 }
 
 impl Theta {
+    fn variables(&self) -> Variables<'_> {
+        let (coefficients, frame) = (self.u.b.as_ref(), self.frame.at.as_ref());
+        Variables { coefficients, frame, v: self.v.as_ref() }
+    }
+
     /// `|v_l|^2`.
     fn squared_v(&self, l: usize) -> f64 {
         let v = column(self.v.as_ref(), l);
         inner(v, v)
     }
 
-    /// `|w_l|^2 = |u_l - P v_l|^2`.
-    fn squared_w(&self, l: usize, pu: &Mat<f64>) -> f64 {
-        let u = inner(column(self.u.b.as_ref(), l), column(self.u.f.as_ref(), l));
+    /// `|w_l|^2 = |u_l - P v_l|^2`, where `f` are the values of `u_l`.
+    fn squared_w(&self, l: usize, f: &[f64], pu: &Mat<f64>) -> f64 {
+        let u = inner(column(self.u.b.as_ref(), l), f);
         let cross = inner(column(self.v.as_ref(), l), column(pu.as_ref(), l));
         (u - 2.0 * cross + self.squared_v(l)).max(0.0)
     }
@@ -145,6 +157,7 @@ impl Theta {
 
 struct Algorithm<'a> {
     parameters: &'a KNpsvcpp,
+    set: &'a TrainingSet,
     k: Matrix<'a>,
     /// `|K|_F`.
     k_norm: f64,
@@ -165,6 +178,7 @@ impl<'a> Algorithm<'a> {
         let (k, par) = (u_step.duals.k, u_step.duals.par);
         Self {
             parameters,
+            set,
             k,
             k_norm: k.norm(),
             par,
@@ -190,7 +204,7 @@ impl<'a> Algorithm<'a> {
         let pu = product(frame.atk.as_ref(), u.b.as_ref(), self.par);
         let mut theta =
             Theta { frame, v, u, pu, manifold, objectives: Vec::new(), gradient_gram: Mat::new() };
-        theta.objectives = (0..self.classes).map(|l| self.objective(&theta, l)).collect();
+        theta.objectives = self.objectives(&theta, theta.u.f.as_ref());
         theta.gradient_gram = self.gradient_gram(&theta);
         theta
     }
@@ -212,18 +226,31 @@ impl<'a> Algorithm<'a> {
         })
     }
 
+    /// `J_l` of all classes, where `f` are the values of the hyperplanes.
+    fn objectives(&self, theta: &Theta, f: MatRef<'_, f64>) -> Vec<f64> {
+        (0..self.classes).map(|l| self.objective(theta, column(f, l), l)).collect()
+    }
+
+    /// Whether the objectives are off by more than the tolerance. They use values of the hyperplanes that
+    /// follow from linear systems; `values` are those of the coefficients.
+    fn has_lost_digits(&self, theta: &Theta, values: MatRef<'_, f64>) -> bool {
+        let again = self.objectives(theta, values);
+        let limit = self.parameters.tolerance.max(SMALLEST_LOSS);
+        again.iter().zip(&theta.objectives).any(|(again, j)| (again - j).abs() > limit * j.abs())
+    }
+
     /// `J_l`.
-    fn objective(&self, theta: &Theta, l: usize) -> f64 {
+    fn objective(&self, theta: &Theta, f: &[f64], l: usize) -> f64 {
         let KNpsvcpp { c, r1, r2, .. } = *self.parameters;
         let (mut similar, mut dissimilar) = (0.0, 0.0);
-        for (i, &f) in column(theta.u.f.as_ref(), l).iter().enumerate() {
+        for (i, &f) in f.iter().enumerate() {
             if self.u_step.duals.is_similar(i, l) {
                 similar += f * f;
             } else {
                 dissimilar += (1.0 - f).max(0.0);
             }
         }
-        let (w, v) = (theta.squared_w(l, &theta.pu), theta.squared_v(l));
+        let (w, v) = (theta.squared_w(l, f, &theta.pu), theta.squared_v(l));
         0.5 * similar + c * dissimilar + 0.5 * r1 * w + 0.5 * r2 * v + theta.manifold.value
     }
 
@@ -270,7 +297,7 @@ impl<'a> Algorithm<'a> {
             tau_star,
             manifold: theta.manifold.value,
         };
-        (row, next, certificate.converged())
+        (row, next, certificate.termination == Termination::Solved)
     }
 
     /// `polar(P - step sum_l tau_l grad_l)`.
@@ -306,12 +333,18 @@ impl<'a> Algorithm<'a> {
         f64::EPSILON * self.k_norm * frame.largest_coefficients()
     }
 
-    /// Distances are measured with `sqrt(|w_l|^2 + |v_l|^2)`.
-    fn machine(&self, theta: &Theta, frame: &Frame) -> Result<KernelMachine, FitError> {
+    /// Distances are measured with `sqrt(|w_l|^2 + |v_l|^2)`. `values` are those of the hyperplanes.
+    fn machine(
+        &self,
+        theta: &Theta,
+        frame: &Frame,
+        values: MatRef<'_, f64>,
+    ) -> Result<KernelMachine, FitError> {
         let pu = product(frame.atk.as_ref(), theta.u.b.as_ref(), self.par);
-        let norm = |l| (theta.squared_w(l, &pu) + theta.squared_v(l)).sqrt();
+        let f = theta.u.f.as_ref();
+        let norm = |l| (theta.squared_w(l, column(f, l), &pu) + theta.squared_v(l)).sqrt();
         let norms = (0..self.classes).map(norm).collect();
-        self.parameters.common().machine(theta.u.b.clone(), norms)
+        self.parameters.common().machine(self.set, theta.u.b.clone(), values, norms)
     }
 }
 

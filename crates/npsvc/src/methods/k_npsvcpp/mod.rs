@@ -31,6 +31,7 @@ use super::duals::CommonParameters;
 use crate::kernel::GraphOptions;
 use crate::memo::Memo;
 use crate::params::{Range, Ranges, method_parameters};
+use crate::plain::Problem;
 use crate::solve::stiefel::Frame;
 use crate::sweep::{ChainKey, StartKey};
 use crate::training_set::Shape;
@@ -177,6 +178,12 @@ impl Method for KNpsvcpp {
 
     fn scheme(&self) -> Option<Scheme> {
         Some(self.scheme)
+    }
+
+    fn problem(&self) -> Option<Problem> {
+        let Self { c, r2, mu, graph, .. } = self.clone();
+        let common = self.common().plain();
+        Some(Problem::Representation { c, r2, manifold: (mu, graph), common })
     }
 
     /// Fits that differ in `c` and `gamma` often have the same iterations. These are computed once.

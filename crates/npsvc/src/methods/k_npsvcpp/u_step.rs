@@ -8,10 +8,10 @@
 
 use faer::{Mat, Par};
 
-use crate::FitError;
 use crate::algebra::{add_scaled, column, column_mut, each};
 use crate::methods::duals::{Duals, KnownPart, ReducedDual};
 use crate::solve::box_qp::{self, Settings, Solution, Term};
+use crate::{FitError, Termination};
 
 /// What a u-step starts from.
 pub(super) struct UStepInput<'a> {
@@ -66,6 +66,8 @@ impl<'a> UStep<'a> {
             true => self.solve_eliminated(given),
             false => self.solve_all(given),
         };
+        let is_solved =
+            |solution: &Solution| solution.certificate.termination == Termination::Solved;
         let mut largest = 0.0_f64;
         for (l, solution) in solved.iter().enumerate() {
             // After the elimination all multipliers are those of dissimilar samples.
@@ -77,7 +79,7 @@ impl<'a> UStep<'a> {
         Hyperplanes {
             b,
             f,
-            are_solved: solved.iter().all(|solution| solution.certificate.converged()),
+            are_solved: solved.iter().all(is_solved),
             solutions: solved.into_iter().map(|solution| solution.x).collect(),
             largest,
         }

@@ -58,8 +58,19 @@ impl<'a> Iterate<'a> {
     }
 }
 
+impl Settings {
+    /// The gap that is accepted at these objectives.
+    pub(crate) fn largest_gap(&self, primal: f64, dual: f64) -> f64 {
+        let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
+        (self.tolerance * scale).max(self.absolute)
+    }
+}
+
 /// The certificate of `x` with `y = Q x`: the duality gap as a sum of Fenchel-Young terms. If the gap
 /// is too large, the termination is [`Termination::IterationLimit`].
+///
+/// The termination is [`Termination::NumericalError`] if the dual objective bounds nothing: outside of
+/// the box, or if `-x^T y` is larger than the accepted gap, because then `Q` is not positive semidefinite.
 ///
 /// ```
 /// use npsvc::solve::box_qp::{Settings, Term, certify};
@@ -67,19 +78,27 @@ impl<'a> Iterate<'a> {
 /// // min x^2/2 - x on [0, 1] has its minimum at 1.
 /// let gap = |x: f64| certify(&[Term::hinge(1.0)], &[x], &[x], Settings::default()).gap;
 /// assert_eq!([gap(1.0), gap(0.5)], [0.0, 0.25]);
+/// // The minimum of -x^2/2 - x has no certificate.
+/// let indefinite = certify(&[Term::hinge(1.0)], &[1.0], &[-1.0], Settings::default());
+/// assert_eq!(indefinite.termination, npsvc::Termination::NumericalError);
+/// let outside = certify(&[Term::hinge(1.0)], &[2.0], &[2.0], Settings::default());
+/// assert_eq!((outside.dual, outside.converged()), (f64::NEG_INFINITY, false));
 /// ```
 pub fn certify(terms: &[Term], x: &[f64], y: &[f64], settings: Settings) -> Certificate {
     let quadratic = inner(x, y);
     let (mut dual, mut primal, mut gap) = (-0.5 * quadratic, 0.5 * quadratic, 0.0);
     for (term, (&x, &y)) in terms.iter().zip(x.iter().zip(y)) {
         let (value, conjugate) = (term.value(x), term.conjugate(-y));
-        dual -= value;
+        dual -= if term.allows(x) { value } else { f64::INFINITY };
         primal += conjugate;
         // Each summand is non-negative by the Fenchel-Young inequality, except for rounding.
         gap += (value + conjugate + x * y).max(0.0);
     }
-    let scale = primal.abs().max(dual.abs()).max(f64::MIN_POSITIVE);
-    let is_met = gap <= (settings.tolerance * scale).max(settings.absolute);
-    let termination = Termination::solved_or(Termination::IterationLimit, is_met);
+    let accepted = settings.largest_gap(primal, dual);
+    let termination = if -quadratic > accepted {
+        Termination::NumericalError
+    } else {
+        Termination::solved_or(Termination::IterationLimit, gap <= accepted)
+    };
     Certificate::new([primal, dual, gap], 0, termination)
 }

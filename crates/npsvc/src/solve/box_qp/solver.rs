@@ -55,8 +55,10 @@ impl<'a> Solver<'a> {
         if !self.certificate.converged() {
             let is_stalled = self.coordinate_descent();
             self.update_certificate();
-            if is_stalled && self.certificate.termination == Termination::IterationLimit {
-                self.certificate.termination = Termination::Stalled;
+            let Certificate { primal, dual, gap, termination, .. } = self.certificate;
+            if is_stalled && termination == Termination::IterationLimit {
+                let accepted = self.iterate.settings.largest_gap(primal, dual);
+                self.certificate.termination = Termination::without_progress(gap, accepted);
             }
         }
         Solution { x: self.iterate.x, y: self.iterate.y, certificate: self.certificate }

@@ -70,6 +70,12 @@ impl Term {
         Self { square: self.square * r, low: self.low / r, high: self.high / r, ..self }
     }
 
+    /// Whether `x` is in the box, up to rounding.
+    pub(super) fn allows(&self, x: f64) -> bool {
+        const ROUNDING: f64 = 1e-12;
+        x >= self.low - ROUNDING * self.low.abs() && x <= self.high + ROUNDING * self.high.abs()
+    }
+
     /// Whether the L1 term has its kink inside the box.
     pub(super) fn has_kink(&self) -> bool {
         self.l1 > 0.0 && self.low < 0.0 && self.high > 0.0

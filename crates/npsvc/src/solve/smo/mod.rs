@@ -84,8 +84,9 @@ pub struct Solution {
     pub beta: Vec<f64>,
     /// The bias `b`.
     pub offset: f64,
-    /// The certificate; `iterations` counts steps. [`Termination::Stalled`] means that rounding
-    /// prevents the solver from reaching the tolerance.
+    /// The certificate; `iterations` counts steps. If rounding prevents the solver from reaching the
+    /// tolerance, the violation decides between [`Termination::AlmostSolved`] and
+    /// [`Termination::Stalled`].
     pub certificate: Certificate,
 }
 
@@ -134,9 +135,25 @@ impl SvmDual<'_> {
         Solution { beta, offset, certificate: report.certificate(iterations, termination) }
     }
 
-    /// The objectives and the violation of a point found by any solver.
+    /// The objectives and the violation of a point found by any solver. If `beta` breaks a constraint
+    /// by more than rounding, the dual objective bounds nothing, and the gap is infinite.
     pub fn kkt_report(&self, beta: &[f64], offset: f64) -> KktReport {
-        self.kkt_report_with(beta, offset, &self.gradient(beta))
+        let report = self.kkt_report_with(beta, offset, &self.gradient(beta));
+        let gap = if self.is_feasible(beta) { report.gap } else { f64::INFINITY };
+        KktReport { gap, ..report }
+    }
+
+    /// Whether the multipliers are within their bounds and their sum is zero, up to rounding.
+    fn is_feasible(&self, beta: &[f64]) -> bool {
+        const ROUNDING: f64 = 1e-8;
+        let total: f64 = beta.iter().map(|beta| beta.abs()).sum();
+        let slack = ROUNDING * self.c;
+        let is_inside = |(k, &beta): (usize, &f64)| {
+            let (lo, hi) = self.bounds(k);
+            (lo - slack..=hi + slack).contains(&beta)
+        };
+        let sum: f64 = beta.iter().sum();
+        sum.abs() <= ROUNDING * total && beta.iter().enumerate().all(is_inside)
     }
 
     fn sign(&self, sample: usize) -> f64 {

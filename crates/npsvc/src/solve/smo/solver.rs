@@ -86,7 +86,9 @@ impl<'a> Solver<'a> {
             if is_rounding {
                 contradictions += 1;
                 if contradictions == MAX_CONTRADICTIONS {
-                    return (Termination::Stalled, iterations);
+                    let Extremes { lowest, highest, .. } = self.extremes();
+                    let violation = highest - lowest;
+                    return (Termination::without_progress(violation, self.tolerance), iterations);
                 }
             }
             until_shrink = 0;

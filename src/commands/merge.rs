@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 
 use npsvcpp::{Error, Exit, ledger, render};
 
-use super::{Failure, refresh_index, terminal};
-use crate::output::{note, show};
+use super::{Failure, refresh_index, terminal, warn};
+use crate::output::show;
 
 pub fn merge(folders: &[PathBuf], out: Option<&Path>, quiet: bool) -> Result<Exit, Failure> {
     let first = folders.first().map(PathBuf::as_path);
     let into = out.or(first).ok_or_else(|| Error::input("no folder to merge"))?;
     let merged = ledger::merge(folders, into)?;
-    for warning in &merged.warnings {
-        note!("warning: {warning}");
-    }
+    warn(&merged.warnings);
     let rendered = render::folder(into)?;
     refresh_index(into)?;
     if !quiet {

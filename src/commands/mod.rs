@@ -34,6 +34,19 @@ use npsvcpp::{Error, Exit};
 use crate::cli::DataArgs;
 use crate::output::{self, note};
 
+/// Most warnings about the lines of a ledger that are printed.
+const WARNINGS: usize = 10;
+
+/// Prints the warnings about lines of a ledger that were skipped.
+fn warn(warnings: &[String]) {
+    for warning in warnings.iter().take(WARNINGS) {
+        note!("warning: {warning}");
+    }
+    if warnings.len() > WARNINGS {
+        note!("warning: {} more lines were skipped", warnings.len() - WARNINGS);
+    }
+}
+
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]

@@ -9,7 +9,7 @@ use npsvcpp::ledger::Plan;
 use npsvcpp::render;
 use npsvcpp::run::is_set_aside;
 
-use super::{Failure, terminal};
+use super::{Failure, terminal, warn};
 use crate::output::{note, show};
 
 pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
@@ -19,9 +19,7 @@ pub fn render(folders: &[PathBuf], quiet: bool) -> Result<Exit, Failure> {
     }
     for folder in results(folders) {
         let found = render::folder(folder)?;
-        for warning in &found.warnings {
-            note!("warning: {warning}");
-        }
+        warn(&found.warnings);
         if !quiet {
             show!("{}", terminal(&found.summary));
             show_files(&found.files);

@@ -14,7 +14,7 @@ use npsvcpp::spec::{self, Spec};
 use npsvcpp::wording::counted;
 use npsvcpp::{Error, Event, Exit};
 
-use super::{Failure, check, refresh_index, results_folder, store, terminal, this_program};
+use super::{Failure, check, refresh_index, results_folder, store, terminal, this_program, warn};
 use crate::cli::RunArgs;
 use crate::output::{note, show};
 use crate::progress::Display;
@@ -168,9 +168,7 @@ impl Experiment {
 
     /// Prints how the run ended.
     fn report(&self, outcome: &Outcome, quiet: bool) -> Exit {
-        for warning in &outcome.warnings {
-            note!("warning: {warning}");
-        }
+        warn(&outcome.warnings);
         let Outcome { tally, cannot_run, .. } = outcome;
         let Tally { done, failed, skipped, missing: left } = *tally;
         if !quiet {

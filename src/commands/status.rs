@@ -9,16 +9,14 @@ use npsvcpp::run::slurm::{Jobs, Left, Queue, array_list};
 use npsvcpp::wording::{counted, duration};
 use npsvcpp::{Error, Exit};
 
-use super::Failure;
-use crate::output::{note, show};
+use super::{Failure, warn};
+use crate::output::show;
 
 /// `status DIR`
 pub fn status(folder: &Path) -> Result<Exit, Failure> {
     let plan = Plan::read(folder)?;
     let known = Ledger::read_planned(folder, Some(&plan))?;
-    for warning in known.warnings() {
-        note!("warning: {warning}");
-    }
+    warn(&known.warnings());
     let tally = known.tally(&plan.cells);
     let Tally { done, failed, skipped, missing } = tally;
     let total = tally.planned();

@@ -4,6 +4,7 @@
 //! know) are JSON text; the certificate's parts have their own columns.
 
 use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series};
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::analyse::Summary;
@@ -84,9 +85,15 @@ fn columns(records: &[&Record]) -> Vec<Column> {
     ]
 }
 
-fn column<T>(name: &str, records: &[&Record], get: impl Fn(&Record) -> Option<T>) -> Column
+/// In parallel, because some values are JSON text, and a ledger may have 100,000 records.
+fn column<T: Send>(
+    name: &str,
+    records: &[&Record],
+    get: impl Fn(&Record) -> Option<T> + Sync,
+) -> Column
 where
     Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
 {
-    Series::new(name.into(), records.iter().map(|record| get(record)).collect()).into()
+    let values: Vec<Option<T>> = records.par_iter().map(|record| get(record)).collect();
+    Series::new(name.into(), values).into()
 }

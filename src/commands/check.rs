@@ -277,7 +277,7 @@ fn show_total(prepared: &Prepared, former: &Former) -> Exit {
     if cost.flops > 0.0 {
         let (time, size) = (duration(cost.seconds()), size(cost.bytes));
         text += &format!(
-            "; from nothing about {time} on one core (a rough guide), at most {size} per job"
+            "; the whole experiment takes about {time} on one core (a rough guide) and at most {size} of memory per job"
         );
     }
     show!("\n{text}");

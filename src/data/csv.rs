@@ -307,7 +307,7 @@ mod tests {
     fn decimal_commas_are_no_delimiters() {
         for text in ["5,1;3,5;1\n4,9;3,0;2\n", "5,1;3,5\n4,9;3,0\n", "x;y;z\n5,1;3,5;1\n"] {
             let error = read(text, Some("2")).unwrap_err();
-            assert!(error.contains(", field 1: found `"), "{error}");
+            assert!(error.contains(", field 1"), "{error}");
             assert!(error.contains(",1`") || error.contains(",9`"), "{error}");
         }
         // Labels may contain any delimiter.

@@ -208,7 +208,7 @@ fn check_prints_the_plan_and_writes_nothing() {
         "2 random splits of each dataset with 60 % for training",
         "100 samples x 64 dims x 10 classes, 60 train / 40 test, 2 splits",
         "\"c\":2.0,\"r\":0.1",
-        "6 cells, 6 to run; from nothing about a second",
+        "6 cells, 6 to run; the whole experiment takes about a second",
     ] {
         assert!(check.out.contains(said), "no `{said}` in\n{}", check.out);
     }

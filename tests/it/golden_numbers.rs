@@ -10,7 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use ndarray::{Array2, Axis};
-use npsvc::{FitOptions, Kernel, Method, Model, Seed, Storage, TrainingSet};
+use npsvc::{FitError, FitOptions, Kernel, Method, Model, Seed, Storage, TrainingSet};
 use npsvcpp::analyse::sha256;
 use npsvcpp::data::Store;
 use npsvcpp::methods::{Entry, METHODS};
@@ -91,6 +91,15 @@ impl Problem {
         set.with_storage(storage).unwrap().with_threads(1)
     }
 
+    /// The number of a fit. There is none if a hyperplane is zero, as it may be for a factor of low rank.
+    fn number(&self, model: &Result<Model, FitError>, key: &str) -> Option<Golden> {
+        match model {
+            Ok(model) => Some(self.golden(model)),
+            Err(FitError::ZeroHyperplane { .. }) => None,
+            Err(error) => panic!("{key}: {error}"),
+        }
+    }
+
     fn golden(&self, model: &Model) -> Golden {
         let predicted = model.predict(self.x[1].view()).unwrap();
         let correct = predicted.iter().zip(&self.y[1]).filter(|(l, y)| l == y).count();
@@ -151,8 +160,7 @@ fn fits(problem: &Problem, entry: &Entry) -> BTreeMap<String, Golden> {
                 let method = point.kernel_method().unwrap();
                 let key = format!("{storage_name} {kernel} {params}");
                 let model = method.fit(&set, FitOptions::seeded(Seed::root(3)));
-                let model = model.unwrap_or_else(|error| panic!("{key}: {error}"));
-                found.insert(key, problem.golden(&model));
+                found.extend(problem.number(&model, &key).map(|number| (key, number)));
             }
         }
         let set = problem.set(&kernels[0], storage);
@@ -182,10 +190,11 @@ fn sweep(
     let points = [0.1, 1.0, 10.0].map(at);
     let methods = points.each_ref().map(|point| point.kernel_method().unwrap());
     let methods: [&dyn Method; 3] = methods;
-    let golden =
-        set.sweep().run(&methods, &Seed::root(3), |_, model| problem.golden(&model.unwrap()));
-    let keys = points.iter().map(|point| format!("{storage} sweep {}", point.params));
-    keys.zip(golden).collect()
+    let keys = points.each_ref().map(|point| format!("{storage} sweep {}", point.params));
+    let numbers = set
+        .sweep()
+        .run(&methods, &Seed::root(3), |index, model| problem.number(&model, &keys[index]));
+    keys.iter().cloned().zip(numbers).filter_map(|(key, number)| Some((key, number?))).collect()
 }
 
 fn cpu() -> String {

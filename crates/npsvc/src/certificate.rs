@@ -1,4 +1,8 @@
 //! Certificates: the objective a solver reached, a bound on the optimum, and why the solver stopped.
+//!
+//! ```text
+//! dual <= optimum <= primal,    gap = primal - dual
+//! ```
 
 use std::fmt;
 

@@ -1,4 +1,9 @@
 //! One versus rest, or rest versus one.
+//!
+//! ```text
+//! ovr:  f_l is near 0 on class l,            predict  argmin_l |f_l(x)| / |f_l|
+//! rvo:  f_l is near 0 on the other classes,  predict  argmax_l |f_l(x)| / |f_l|
+//! ```
 
 /// Which samples hyperplane `l` is close to, and how its distance decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! The Gaussian of a column of inner products, with a vectorised `exp`.
+//! The Gaussian `exp(-(|x|^2 + |x'|^2 - 2 <x, x'>) / t)` of a column of inner products, with a vectorised `exp`.
 //!
 //! The C library's `exp` takes one number at a time, and took as long as the product of the samples.
 //! No crate has a vectorised `exp` that chooses the registers at run time.

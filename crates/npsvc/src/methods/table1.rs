@@ -1,5 +1,9 @@
 //! The paper's Table 1: methods that differ in two losses.
 //!
+//! ```text
+//! min_{f_l}  r/2 |f_l|^2 + sum_p similarity(f_l(x_i)) + sum_q dissimilarity(f_l(x_j))
+//! ```
+//!
 //! | method | similarity loss | dissimilarity loss |
 //! |---|---|---|
 //! | [`Twsvm`] | square | hinge |

@@ -1,5 +1,9 @@
 //! The largest eigenvalue of a symmetric operator, by Lanczos iteration with full
 //! reorthogonalisation.
+//!
+//! ```text
+//! max_x  x^T M x / x^T x    over x in span{v, M v, M^2 v, ...}
+//! ```
 
 use faer::Mat;
 

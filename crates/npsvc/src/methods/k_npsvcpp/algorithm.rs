@@ -1,4 +1,8 @@
-//! Algorithm 1 in kernel coordinates.
+//! Algorithm 1 in kernel coordinates, `P = phi(X) A` and `u_l = phi(X) b_l`.
+//!
+//! ```text
+//! V <- r1/(r1 + r2) P^T U,    tau <- (1 - m) tau + m tau*,    P <- orthonormal(P - step * gradient)
+//! ```
 //!
 //! One iteration: u-step (a box QP per class), v-step, P-step (generalised power iteration), tau-step
 //! (a simplex QP), and a projected gradient step on `P` under the new weights. The first three steps

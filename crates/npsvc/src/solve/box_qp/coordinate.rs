@@ -1,5 +1,9 @@
 //! Greedy coordinate descent: each step minimises over the coordinate that gains most.
 //!
+//! ```text
+//! x_i <- argmin_t  1/2 q_ii t^2 + (y_i - q_ii x_i) t + h_i(t),    y = Q x
+//! ```
+//!
 //! A step costs one column of Q and one pass over all slopes. That is quick while few coordinates are
 //! free. If many are free, or if they are strongly coupled, [`super::active_set`] is quicker.
 

@@ -1,4 +1,8 @@
 //! The separable part of a box QP.
+//!
+//! ```text
+//! h(x) = b x + w |x| + d/2 x^2  on [lo, hi],    h^*(s) = max_x  s x - h(x)
+//! ```
 
 /// The function `h(x) = linear x + l1 |x| + square/2 x^2` on `[low, high]`: the conjugate of a loss.
 ///

@@ -1,5 +1,10 @@
 //! The two searches over all active samples that choose the pair of a step.
 //!
+//! ```text
+//! i = argmin f_i  over multipliers that may grow
+//! j = argmax (f_j - f_i)^2 / (k_ii + k_jj - 2 k_ij)  over multipliers that may shrink, with f_j > f_i
+//! ```
+//!
 //! Each search first finds the extreme value block by block, in loops that can be vectorised, and
 //! then its position within the best block.
 

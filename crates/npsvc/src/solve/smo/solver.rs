@@ -1,4 +1,10 @@
 //! The steps of sequential minimal optimisation, with shrinking.
+//!
+//! A step moves two signed multipliers in the direction that keeps `sum_i beta_i = 0`, up to the nearest bound:
+//!
+//! ```text
+//! beta_i <- beta_i + d,  beta_j <- beta_j - d,    d = (f_j - f_i) / (k_ii + k_jj - 2 k_ij)
+//! ```
 
 use super::cache::ColumnCache;
 use super::select::{Extremes, FLAT, Pairs, extremes};

@@ -472,7 +472,7 @@ fn a_torn_line_is_skipped_with_a_warning() {
     assert_eq!(rendered.warnings.len(), 1);
     assert_eq!(rendered.summary.counts.missing, 1);
     let markdown = fs::read_to_string(dir.path().join("table.md")).unwrap();
-    assert!(markdown.contains("ignored: 1 damaged line of the ledger"));
+    assert!(markdown.contains("ignored: 1 line of the ledger (damaged"));
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Dataset {
         (largest > USUAL_RATIO * smallest).then(|| {
             format!(
                 "the largest variance of a feature is {:.0e} times the smallest, so large features decide alone; \
-                 consider `scale: standard`",
+                 scale the features first",
                 largest / smallest
             )
         })
@@ -86,7 +86,7 @@ impl Dataset {
         (is_constant || largest < jitter).then(|| {
             let why = match kernel {
                 Kernel::Gaussian { .. } => "choose another `width`",
-                _ => "consider `scale: standard`",
+                _ => "scale the features first",
             };
             format!(
                 "the kernel is constant on all pairs of samples, because the features are too small or too large for it; {why}"
@@ -116,7 +116,7 @@ mod tests {
     fn variances_far_apart_are_warned_of() {
         assert_eq!(dataset(50.0).variance_warning(), None);
         let warning = dataset(1e3).variance_warning().unwrap();
-        assert!(warning.ends_with("consider `scale: standard`"), "{warning}");
+        assert!(warning.ends_with("scale the features first"), "{warning}");
         // A constant feature is no small one.
         assert_eq!(dataset(0.0).variance_warning(), None);
     }

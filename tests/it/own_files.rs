@@ -87,7 +87,7 @@ fn warnings_come_before_computing_and_stay_with_the_results() {
         lines[0].starts_with("warning: `a`: column 1 has no name and counts the rows"),
         "{lines:?}"
     );
-    assert!(lines[1].contains("consider `scale: standard`"), "{lines:?}");
+    assert!(lines[1].contains("scale the features first"), "{lines:?}");
     let run = folder.run("run own.yaml --offline -q");
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(run.err.starts_with(lines[0]), "{}", run.err);

@@ -18,7 +18,7 @@ fn finished() -> Folder {
 }
 
 fn run(folder: &Folder) -> Ended {
-    folder.run("run tiny.yaml --offline --out out")
+    folder.run("run tiny.yaml --offline --out out --jobs 1")
 }
 
 fn text(folder: &Folder, ledger: &str) -> String {

@@ -29,7 +29,7 @@ fn a_split_that_comes_with_the_data_is_never_called_random() {
     let ended = folder.run("run own.yaml --offline --out out");
     assert_eq!(ended.code, 0, "{}", ended.err);
     let table = fs::read_to_string(folder.path("out/table.md")).unwrap();
-    assert_says(&table, &["the one split that one comes with"]);
+    assert_says(&table, &["the predefined split of one"]);
     assert!(!table.contains("random"), "{table}");
     // Without the data, more repeats are not more splits.
     fs::remove_file(folder.path("train.csv")).unwrap();

@@ -1,6 +1,6 @@
 //! Files from a [`Summary`]: tables, figures and a report. Nothing is computed here that they do not show.
 //!
-//! [`tables`] holds the tables as data, which [`markdown`], [`latex`], [`csv`], [`report`] and [`Terminal`] write each in
+//! `tables` holds the tables as data, which `markdown`, `latex`, `csv`, `report` and [`Terminal`] write each in
 //! its own markup. [`files`] lists every file of a results folder. [`folder`] reads such a folder and writes them;
 //! [`update`] does so if a file is missing, different or outdated, which the list `outputs.json` shows.
 //! Files hold no times and no paths of the machine: rendering again gives the same bytes.

@@ -103,6 +103,14 @@ impl Record {
         crc::add(text)
     }
 
+    /// All fields as JSON, in their order.
+    pub fn fields(&self) -> Map<String, Value> {
+        match Self::serialize(self, serde_json::value::Serializer) {
+            Ok(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        }
+    }
+
     /// The record of a line, or what the line is instead.
     pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
         // A line end in the middle of a text would be another mistake.

@@ -41,8 +41,7 @@ fn columns(records: &[&Record]) -> Vec<Column> {
     };
     // The fields that follow `git`.
     let extra = |r: &Record| {
-        let Value::Object(fields) = json!(r) else { return None };
-        let fields = fields.into_iter().skip_while(|(name, _)| name != "git");
+        let fields = r.fields().into_iter().skip_while(|(name, _)| name != "git");
         let rest: Map<_, _> = fields.skip(1).collect();
         (!rest.is_empty()).then(|| Value::Object(rest))
     };

@@ -35,7 +35,7 @@ impl Dataset {
         self.warnings.push(warning);
     }
 
-    /// Warns of so many classes that the label may be something else.
+    /// Warns of a number of classes that is too large for a label.
     pub(crate) fn warn_of_many_classes(&mut self) {
         let (samples, classes) = (self.y.len(), self.classes.len());
         if classes > 10 && samples < 4 * classes {

@@ -232,7 +232,7 @@ impl Dataset {
         if let Some(class) = class_with(&self.y, 1) {
             let (samples, classes) = (self.y.len(), self.classes.len());
             let found = format!("a single sample of class `{class}`");
-            // Of so many classes, most have one sample.
+            // With this many classes, most have one sample.
             if samples > 10 && 2 * classes > samples {
                 let found = format!("{found} and {classes} classes for {samples} samples");
                 let expected = "at least two samples of every class; is this the label? A CSV file's is chosen by `label:`";
